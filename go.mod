@@ -1,0 +1,3 @@
+module klamm
+
+go 1.26
