@@ -1,0 +1,5 @@
+//go:build mutation_sync_nothing
+
+package vfs
+
+const syncNothing = true
