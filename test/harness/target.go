@@ -1,0 +1,40 @@
+package harness
+
+import (
+	"net"
+	"os"
+	"testing"
+)
+
+// Target is the broker under test, whichever it is.
+type Target struct {
+	// Name is klamm or kafka, DataDir where it keeps its files.
+	Name, Port, DataDir string
+	stop                func(t testing.TB)
+}
+
+// StartTarget starts the broker that KLAMM_TARGET names (klamm when unset) in an empty directory,
+// with the same settings for either.
+func StartTarget(t testing.TB, dir string, settings ...string) *Target {
+	t.Helper()
+	switch name := os.Getenv("KLAMM_TARGET"); name {
+	case "", "klamm":
+		k := Start(t, Options{DataDir: dir, Set: settings})
+		return &Target{"klamm", k.Port, k.DataDir, k.Stop}
+	case "kafka":
+		k := StartKafka(t, dir, settings...)
+		return &Target{"kafka", k.Port, k.DataDir, k.Stop}
+	default:
+		t.Fatalf("KLAMM_TARGET=%s: want klamm or kafka", name)
+		return nil
+	}
+}
+
+// At is the bootstrap address by way of a host name or address.
+func (b *Target) At(host string) string { return net.JoinHostPort(host, b.Port) }
+
+// Stop shuts the broker down cleanly; its files stay.
+func (b *Target) Stop(t testing.TB) { b.stop(t) }
+
+// Hosts are the names by which a client on this machine may call the broker.
+func Hosts() []string { return []string{"localhost", "127.0.0.1", "::1"} }
