@@ -1,0 +1,5 @@
+//go:build mutation_hw_ahead
+
+package replica
+
+const highWatermarkAhead = true
