@@ -16,7 +16,7 @@ const (
 	CodeUnknownTopicOrPartition                int16 = 3   // UNKNOWN_TOPIC_OR_PARTITION
 	CodeInvalidFetchSize                       int16 = 4   // INVALID_FETCH_SIZE
 	CodeLeaderNotAvailable                     int16 = 5   // LEADER_NOT_AVAILABLE
-	CodeNotLeaderForPartition                  int16 = 6   // NOT_LEADER_FOR_PARTITION
+	CodeNotLeaderOrFollower                    int16 = 6   // NOT_LEADER_OR_FOLLOWER
 	CodeRequestTimedOut                        int16 = 7   // REQUEST_TIMED_OUT
 	CodeBrokerNotAvailable                     int16 = 8   // BROKER_NOT_AVAILABLE
 	CodeReplicaNotAvailable                    int16 = 9   // REPLICA_NOT_AVAILABLE
@@ -183,8 +183,11 @@ func (e *CodeError) KafkaCode() int16 { return e.Code }
 
 // CodeName is Kafka's name of an error code, such as NOT_LEADER_OR_FOLLOWER.
 func CodeName(code int16) string {
-	if code == CodeNone {
+	switch code {
+	case CodeNone:
 		return "NONE"
+	case CodeNotLeaderOrFollower: // kerr keeps the name it had before KIP-392
+		return "NOT_LEADER_OR_FOLLOWER"
 	}
 	var kafka *kerr.Error
 	if errors.As(kerr.ErrorForCode(code), &kafka) {
