@@ -73,7 +73,7 @@ func NewLeaderChangeMessageVoter() LeaderChangeMessageVoter {
 func (r *LeaderChangeMessageVoter) decode(d *decoder, version int16) {
 	*r = NewLeaderChangeMessageVoter()
 	r.VoterID = d.int32()
-	if version == 1 {
+	if version >= 1 {
 		r.VoterDirectoryID = d.uuid()
 	}
 	r.UnknownTags = d.tags(func(*decoder, uint32) bool { return false })
@@ -81,7 +81,7 @@ func (r *LeaderChangeMessageVoter) decode(d *decoder, version int16) {
 
 func (r *LeaderChangeMessageVoter) encode(e *encoder, version int16) {
 	e.int32(r.VoterID)
-	if version == 1 {
+	if version >= 1 {
 		e.uuid(r.VoterDirectoryID)
 	} else if r.VoterDirectoryID != (UUID{}) {
 		e.fail("VoterDirectoryId is set, which this version lacks")
@@ -93,7 +93,7 @@ func (r *LeaderChangeMessageVoter) encode(e *encoder, version int16) {
 func (r *LeaderChangeMessageVoter) Fields(version int16) []Field {
 	var f []Field
 	f = append(f, Field{"voterId", r.VoterID})
-	if version == 1 {
+	if version >= 1 {
 		f = append(f, Field{"voterDirectoryId", r.VoterDirectoryID})
 	}
 	return f

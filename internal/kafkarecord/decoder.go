@@ -141,15 +141,13 @@ func (d *decoder) nullableBytes() []byte {
 	return append([]byte{}, b...)
 }
 
-// present reads the marker in front of a nullable structure.
-func (d *decoder) present() bool {
-	switch m := d.int8(); {
-	case m < 0:
-		return false
-	case d.err == nil && m != 1:
-		d.fail("marker %d in front of a structure", m)
+// present reads the marker in front of a nullable structure: a byte, or a varint inside a tagged
+// field. The difference is Kafka's.
+func (d *decoder) present(tagged bool) bool {
+	if tagged {
+		return d.uvarint() > 0
 	}
-	return d.err == nil
+	return d.int8() >= 0 && d.err == nil
 }
 
 // decodeList reads a list whose elements take at least size bytes each. An empty list is nil, or

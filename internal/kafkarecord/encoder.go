@@ -78,11 +78,14 @@ func (e *encoder) nullableBytes(b []byte) {
 	e.bytes(b)
 }
 
-// present writes the marker in front of a nullable structure.
-func (e *encoder) present(ok bool) bool {
-	if ok {
-		e.int8(1)
-	} else {
+// present writes the marker in front of a nullable structure and returns ok.
+func (e *encoder) present(ok, tagged bool) bool {
+	switch {
+	case ok:
+		e.int8(1) // also the varint 1
+	case tagged:
+		e.uvarint(0)
+	default:
 		e.int8(-1)
 	}
 	return ok

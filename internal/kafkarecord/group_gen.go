@@ -184,7 +184,7 @@ func (r *OffsetCommitValue) decode(d *decoder, version int16) {
 	if version >= 4 {
 		r.UnknownTags = d.tags(func(d *decoder, tag uint32) bool {
 			switch {
-			case tag == 0 && version == 4:
+			case tag == 0 && version >= 4:
 				r.TopicID = d.uuid()
 			default:
 				return false
@@ -204,7 +204,7 @@ func (r *OffsetCommitValue) encode(e *encoder, version int16) {
 	if version == 1 {
 		e.int64(r.ExpireTimestamp)
 	}
-	if version == 4 {
+	if version >= 4 {
 		if r.TopicID != (UUID{}) {
 			e.tag(0, func(e *encoder) {
 				e.uuid(r.TopicID)
@@ -228,7 +228,7 @@ func (r *OffsetCommitValue) Fields(version int16) []Field {
 	if version == 1 {
 		f = append(f, Field{"expireTimestamp", r.ExpireTimestamp})
 	}
-	if version == 4 {
+	if version >= 4 {
 		if r.TopicID != (UUID{}) {
 			f = append(f, Field{"topicId", r.TopicID})
 		}
@@ -797,7 +797,7 @@ func (r *ConsumerGroupMemberMetadataValue) decode(d *decoder, version int16) {
 		switch {
 		case tag == 0:
 			r.ClassicMemberMetadata = nil
-			if d.present() {
+			if d.present(true) {
 				r.ClassicMemberMetadata = new(ConsumerGroupMemberMetadataValueClassicMemberMetadata)
 				r.ClassicMemberMetadata.decode(d, version)
 			}
@@ -819,7 +819,7 @@ func (r *ConsumerGroupMemberMetadataValue) encode(e *encoder, version int16) {
 	e.nullableString(r.ServerAssignor)
 	if r.ClassicMemberMetadata == nil || !reflect.DeepEqual(*r.ClassicMemberMetadata, NewConsumerGroupMemberMetadataValueClassicMemberMetadata()) {
 		e.tag(0, func(e *encoder) {
-			if e.present(r.ClassicMemberMetadata != nil) {
+			if e.present(r.ClassicMemberMetadata != nil, true) {
 				r.ClassicMemberMetadata.encode(e, version)
 			}
 		})
@@ -2402,7 +2402,7 @@ func (r *StreamsGroupMemberMetadataValue) decode(d *decoder, version int16) {
 	r.TopologyEpoch = d.int32()
 	r.ProcessID = d.string()
 	r.UserEndpoint = nil
-	if d.present() {
+	if d.present(false) {
 		r.UserEndpoint = new(StreamsGroupMemberMetadataValueEndpoint)
 		r.UserEndpoint.decode(d, version)
 	}
@@ -2418,7 +2418,7 @@ func (r *StreamsGroupMemberMetadataValue) encode(e *encoder, version int16) {
 	e.int32(r.RebalanceTimeoutMs)
 	e.int32(r.TopologyEpoch)
 	e.string(r.ProcessID)
-	if e.present(r.UserEndpoint != nil) {
+	if e.present(r.UserEndpoint != nil, false) {
 		r.UserEndpoint.encode(e, version)
 	}
 	encodeList(e, r.ClientTags, false, func(e *encoder, v StreamsGroupMemberMetadataValueKeyValue) { v.encode(e, version) })

@@ -45,7 +45,7 @@ func (r *RegisterBrokerRecord) decode(d *decoder, version int16) {
 		switch {
 		case tag == 0 && version >= 3:
 			r.LogDirs = decodeList(d, 16, false, (*decoder).uuid)
-		case tag == 1 && version == 4:
+		case tag == 1 && version >= 4:
 			r.CordonedLogDirs = decodeList(d, 16, true, (*decoder).uuid)
 		default:
 			return false
@@ -81,7 +81,7 @@ func (r *RegisterBrokerRecord) encode(e *encoder, version int16) {
 	} else if len(r.LogDirs) > 0 {
 		e.fail("LogDirs is set, which this version lacks")
 	}
-	if version == 4 {
+	if version >= 4 {
 		if r.CordonedLogDirs != nil {
 			e.tag(1, func(e *encoder) {
 				encodeList(e, r.CordonedLogDirs, true, (*encoder).uuid)
@@ -114,7 +114,7 @@ func (r *RegisterBrokerRecord) Fields(version int16) []Field {
 			f = append(f, Field{"logDirs", r.LogDirs})
 		}
 	}
-	if version == 4 {
+	if version >= 4 {
 		if r.CordonedLogDirs != nil {
 			f = append(f, Field{"cordonedLogDirs", optionalList(r.CordonedLogDirs)})
 		}
@@ -363,9 +363,9 @@ func (r *PartitionRecord) decode(d *decoder, version int16) {
 		switch {
 		case tag == 0:
 			r.LeaderRecoveryState = d.int8()
-		case tag == 1 && version == 2:
+		case tag == 1 && version >= 2:
 			r.EligibleLeaderReplicas = decodeList(d, 4, true, (*decoder).int32)
-		case tag == 2 && version == 2:
+		case tag == 2 && version >= 2:
 			r.LastKnownELR = decodeList(d, 4, true, (*decoder).int32)
 		default:
 			return false
@@ -394,7 +394,7 @@ func (r *PartitionRecord) encode(e *encoder, version int16) {
 			e.int8(r.LeaderRecoveryState)
 		})
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.EligibleLeaderReplicas != nil {
 			e.tag(1, func(e *encoder) {
 				encodeList(e, r.EligibleLeaderReplicas, true, (*encoder).int32)
@@ -403,7 +403,7 @@ func (r *PartitionRecord) encode(e *encoder, version int16) {
 	} else if r.EligibleLeaderReplicas != nil {
 		e.fail("EligibleLeaderReplicas is set, which this version lacks")
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.LastKnownELR != nil {
 			e.tag(2, func(e *encoder) {
 				encodeList(e, r.LastKnownELR, true, (*encoder).int32)
@@ -433,12 +433,12 @@ func (r *PartitionRecord) Fields(version int16) []Field {
 	if version >= 1 {
 		f = append(f, Field{"directories", r.Directories})
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.EligibleLeaderReplicas != nil {
 			f = append(f, Field{"eligibleLeaderReplicas", optionalList(r.EligibleLeaderReplicas)})
 		}
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.LastKnownELR != nil {
 			f = append(f, Field{"lastKnownElr", optionalList(r.LastKnownELR)})
 		}
@@ -568,9 +568,9 @@ func (r *PartitionChangeRecord) decode(d *decoder, version int16) {
 			r.LeaderRecoveryState = d.int8()
 		case tag == 8 && version >= 1:
 			r.Directories = decodeList(d, 16, true, (*decoder).uuid)
-		case tag == 6 && version == 2:
+		case tag == 6 && version >= 2:
 			r.EligibleLeaderReplicas = decodeList(d, 4, true, (*decoder).int32)
-		case tag == 7 && version == 2:
+		case tag == 7 && version >= 2:
 			r.LastKnownELR = decodeList(d, 4, true, (*decoder).int32)
 		default:
 			return false
@@ -621,7 +621,7 @@ func (r *PartitionChangeRecord) encode(e *encoder, version int16) {
 	} else if r.Directories != nil {
 		e.fail("Directories is set, which this version lacks")
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.EligibleLeaderReplicas != nil {
 			e.tag(6, func(e *encoder) {
 				encodeList(e, r.EligibleLeaderReplicas, true, (*encoder).int32)
@@ -630,7 +630,7 @@ func (r *PartitionChangeRecord) encode(e *encoder, version int16) {
 	} else if r.EligibleLeaderReplicas != nil {
 		e.fail("EligibleLeaderReplicas is set, which this version lacks")
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.LastKnownELR != nil {
 			e.tag(7, func(e *encoder) {
 				encodeList(e, r.LastKnownELR, true, (*encoder).int32)
@@ -670,12 +670,12 @@ func (r *PartitionChangeRecord) Fields(version int16) []Field {
 			f = append(f, Field{"directories", optionalList(r.Directories)})
 		}
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.EligibleLeaderReplicas != nil {
 			f = append(f, Field{"eligibleLeaderReplicas", optionalList(r.EligibleLeaderReplicas)})
 		}
 	}
-	if version == 2 {
+	if version >= 2 {
 		if r.LastKnownELR != nil {
 			f = append(f, Field{"lastKnownElr", optionalList(r.LastKnownELR)})
 		}
@@ -1209,7 +1209,7 @@ func (r *BrokerRegistrationChangeRecord) decode(d *decoder, version int16) {
 			r.InControlledShutdown = d.int8()
 		case tag == 2 && version >= 2:
 			r.LogDirs = decodeList(d, 16, false, (*decoder).uuid)
-		case tag == 3 && version == 3:
+		case tag == 3 && version >= 3:
 			r.CordonedLogDirs = decodeList(d, 16, true, (*decoder).uuid)
 		default:
 			return false
@@ -1244,7 +1244,7 @@ func (r *BrokerRegistrationChangeRecord) encode(e *encoder, version int16) {
 	} else if len(r.LogDirs) > 0 {
 		e.fail("LogDirs is set, which this version lacks")
 	}
-	if version == 3 {
+	if version >= 3 {
 		if r.CordonedLogDirs != nil {
 			e.tag(3, func(e *encoder) {
 				encodeList(e, r.CordonedLogDirs, true, (*encoder).uuid)
@@ -1274,7 +1274,7 @@ func (r *BrokerRegistrationChangeRecord) Fields(version int16) []Field {
 			f = append(f, Field{"logDirs", r.LogDirs})
 		}
 	}
-	if version == 3 {
+	if version >= 3 {
 		if r.CordonedLogDirs != nil {
 			f = append(f, Field{"cordonedLogDirs", optionalList(r.CordonedLogDirs)})
 		}

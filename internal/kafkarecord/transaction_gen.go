@@ -81,13 +81,13 @@ func (r *TransactionLogValue) decode(d *decoder, version int16) {
 	if version >= 1 {
 		r.UnknownTags = d.tags(func(d *decoder, tag uint32) bool {
 			switch {
-			case tag == 0 && version == 1:
+			case tag == 0 && version >= 1:
 				r.PreviousProducerID = d.int64()
-			case tag == 1 && version == 1:
+			case tag == 1 && version >= 1:
 				r.NextProducerID = d.int64()
-			case tag == 3 && version == 1:
+			case tag == 3 && version >= 1:
 				r.NextProducerEpoch = d.int16()
-			case tag == 2 && version == 1:
+			case tag == 2 && version >= 1:
 				r.ClientTransactionVersion = d.int16()
 			default:
 				return false
@@ -105,7 +105,7 @@ func (r *TransactionLogValue) encode(e *encoder, version int16) {
 	encodeList(e, r.TransactionPartitions, true, func(e *encoder, v TransactionLogValuePartitionsSchema) { v.encode(e, version) })
 	e.int64(r.TransactionLastUpdateTimestampMs)
 	e.int64(r.TransactionStartTimestampMs)
-	if version == 1 {
+	if version >= 1 {
 		if r.PreviousProducerID != -1 {
 			e.tag(0, func(e *encoder) {
 				e.int64(r.PreviousProducerID)
@@ -114,7 +114,7 @@ func (r *TransactionLogValue) encode(e *encoder, version int16) {
 	} else if r.PreviousProducerID != -1 {
 		e.fail("PreviousProducerId is set, which this version lacks")
 	}
-	if version == 1 {
+	if version >= 1 {
 		if r.NextProducerID != -1 {
 			e.tag(1, func(e *encoder) {
 				e.int64(r.NextProducerID)
@@ -123,7 +123,7 @@ func (r *TransactionLogValue) encode(e *encoder, version int16) {
 	} else if r.NextProducerID != -1 {
 		e.fail("NextProducerId is set, which this version lacks")
 	}
-	if version == 1 {
+	if version >= 1 {
 		if r.NextProducerEpoch != -1 {
 			e.tag(3, func(e *encoder) {
 				e.int16(r.NextProducerEpoch)
@@ -132,7 +132,7 @@ func (r *TransactionLogValue) encode(e *encoder, version int16) {
 	} else if r.NextProducerEpoch != -1 {
 		e.fail("NextProducerEpoch is set, which this version lacks")
 	}
-	if version == 1 {
+	if version >= 1 {
 		if r.ClientTransactionVersion != 0 {
 			e.tag(2, func(e *encoder) {
 				e.int16(r.ClientTransactionVersion)
@@ -150,18 +150,18 @@ func (r *TransactionLogValue) encode(e *encoder, version int16) {
 func (r *TransactionLogValue) Fields(version int16) []Field {
 	var f []Field
 	f = append(f, Field{"producerId", r.ProducerID})
-	if version == 1 {
+	if version >= 1 {
 		if r.PreviousProducerID != -1 {
 			f = append(f, Field{"previousProducerId", r.PreviousProducerID})
 		}
 	}
-	if version == 1 {
+	if version >= 1 {
 		if r.NextProducerID != -1 {
 			f = append(f, Field{"nextProducerId", r.NextProducerID})
 		}
 	}
 	f = append(f, Field{"producerEpoch", r.ProducerEpoch})
-	if version == 1 {
+	if version >= 1 {
 		if r.NextProducerEpoch != -1 {
 			f = append(f, Field{"nextProducerEpoch", r.NextProducerEpoch})
 		}
@@ -176,7 +176,7 @@ func (r *TransactionLogValue) Fields(version int16) []Field {
 	}()})
 	f = append(f, Field{"transactionLastUpdateTimestampMs", r.TransactionLastUpdateTimestampMs})
 	f = append(f, Field{"transactionStartTimestampMs", r.TransactionStartTimestampMs})
-	if version == 1 {
+	if version >= 1 {
 		if r.ClientTransactionVersion != 0 {
 			f = append(f, Field{"clientTransactionVersion", r.ClientTransactionVersion})
 		}

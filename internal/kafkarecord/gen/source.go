@@ -206,7 +206,7 @@ func (s structure) flexibleGuard(w *bytes.Buffer, then string) {
 func (s structure) condition(r schema.Range, prefix string) string {
 	var parts []string
 	switch {
-	case r.Low == r.High && s.m.Versions != r:
+	case r.Low == r.High && r.High < s.m.Versions.High:
 		parts = append(parts, fmt.Sprintf("version == %d", r.Low))
 	default:
 		if r.Low > s.m.Versions.Low {

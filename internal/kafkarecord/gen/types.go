@@ -113,7 +113,7 @@ func (s structure) read(f schema.Field) string {
 	case ok:
 		return fmt.Sprintf("%s = d.%s()\n", x, p.method)
 	case nullable(f):
-		return fmt.Sprintf("%s = nil\nif d.present() {\n%s = new(%s)\n%s.decode(d, version)\n}\n", x, x, s.nestedName(f), x)
+		return fmt.Sprintf("%s = nil\nif d.present(%t) {\n%s = new(%s)\n%s.decode(d, version)\n}\n", x, f.Tag >= 0, x, s.nestedName(f), x)
 	}
 	return fmt.Sprintf("%s.decode(d, version)\n", x)
 }
@@ -132,7 +132,7 @@ func (s structure) put(f schema.Field) string {
 	case ok:
 		return fmt.Sprintf("e.%s(%s)\n", p.method, x)
 	case nullable(f):
-		return fmt.Sprintf("if e.present(%s != nil) {\n%s.encode(e, version)\n}\n", x, x)
+		return fmt.Sprintf("if e.present(%s != nil, %t) {\n%s.encode(e, version)\n}\n", x, f.Tag >= 0, x)
 	}
 	return fmt.Sprintf("%s.encode(e, version)\n", x)
 }
