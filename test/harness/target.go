@@ -36,5 +36,17 @@ func (b *Target) At(host string) string { return net.JoinHostPort(host, b.Port) 
 // Stop shuts the broker down cleanly; its files stay.
 func (b *Target) Stop(t testing.TB) { b.stop(t) }
 
-// Hosts are the names by which a client on this machine may call the broker.
-func Hosts() []string { return []string{"localhost", "127.0.0.1", "::1"} }
+// OverEachHost runs the same cases once per name by which a client on this machine may call the
+// broker: localhost, 127.0.0.1 and ::1, at the same time. Topics and groups of one pass carry its
+// prefix. It returns when all have ended.
+func OverEachHost(t *testing.T, target *Target, cases func(t *testing.T, addr, prefix string)) {
+	t.Helper()
+	t.Run("over", func(t *testing.T) {
+		for prefix, host := range map[string]string{"name": "localhost", "four": "127.0.0.1", "six": "::1"} {
+			t.Run(host, func(t *testing.T) {
+				t.Parallel()
+				cases(t, target.At(host), prefix)
+			})
+		}
+	})
+}
