@@ -325,3 +325,16 @@ func (m *Manager) Close(clean bool, brokerEpoch int64) error {
 	m.syncs.wait()
 	return m.logs.Close(clean, brokerEpoch)
 }
+
+// Offline tells why the log directory is out of use, nil while it works.
+func (m *Manager) Offline() error { return m.logs.Offline() }
+
+// PreviousBrokerEpoch is the broker epoch of the last run when it was shut down cleanly, else -1
+// (KIP-966: the controller then knows that this broker's logs lost nothing).
+func (m *Manager) PreviousBrokerEpoch() int64 {
+	clean, epoch := m.logs.CleanShutdown()
+	if !clean {
+		return -1
+	}
+	return epoch
+}

@@ -1,0 +1,138 @@
+package broker
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"klamm/internal/config"
+	"klamm/internal/metadata"
+)
+
+// DescribeConfigs (key 32): effective configurations with their source, type and documentation.
+//
+// Behaviours
+//   - Every property of the resource, or the asked ones; a property that does not exist is left out.
+//   - A broker resource must name this broker (INVALID_REQUEST otherwise); the empty name is the
+//     cluster-wide default and shows only what was set there.
+//   - Sensitive values are null. Synonyms and documentation come only when asked for.
+//   - An unknown topic is UNKNOWN_TOPIC_OR_PARTITION, an illegal name INVALID_TOPIC_EXCEPTION.
+//   - Log levels and client metrics subscriptions cannot be set here, so there is nothing to show.
+//
+// Versions: 1 source and synonyms; 3 type and documentation; 4 flexible.
+func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.DescribeConfigsRequest) (kmsg.Response, error) {
+	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	for _, asked := range req.Resources {
+		rr := kmsg.NewDescribeConfigsResponseResource()
+		rr.ResourceType, rr.ResourceName = asked.ResourceType, asked.ResourceName
+		entries, refused := b.configEntries(asked)
+		if refused != nil {
+			rr.ErrorCode, rr.ErrorMessage = refused.KafkaCode(), text(refused.Error())
+		}
+		for _, e := range entries {
+			if len(asked.ConfigNames) == 0 || slices.Contains(asked.ConfigNames, e.Name) {
+				rr.Configs = append(rr.Configs, describedConfig(req, e))
+			}
+		}
+		resp.Resources = append(resp.Resources, rr)
+	}
+	return resp, nil
+}
+
+// configEntries lists what a resource is configured with.
+func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource) ([]config.Entry, *codedError) {
+	image, name := b.image(), asked.ResourceName
+	switch asked.ResourceType {
+	case kmsg.ConfigResourceTypeTopic:
+		if !isTopicName(name) {
+			return nil, refusal(kerr.InvalidTopicException, "%q is not a legal topic name", name)
+		}
+		if image.Topic(name) == nil {
+			return nil, refusal(kerr.UnknownTopicOrPartition, "there is no topic %s", name)
+		}
+		return b.config().DescribeTopic(image.Config(metadata.ResourceTopic, name)), nil
+	case kmsg.ConfigResourceTypeBroker:
+		return b.brokerEntries(image, name)
+	case kmsg.ConfigResourceTypeGroupConfig:
+		if name == "" {
+			return nil, refusal(kerr.InvalidRequest, "the name of a group must not be empty")
+		}
+		return b.config().DescribeGroup(image.Config(metadata.ResourceGroup, name)), nil
+	case kmsg.ConfigResourceTypeClientMetrics:
+		if name == "" {
+			return nil, refusal(kerr.InvalidRequest, "the name of a client metrics subscription must not be empty")
+		}
+		return nil, nil
+	case kmsg.ConfigResourceTypeBrokerLogger:
+		return nil, refusal(kerr.InvalidRequest, "log levels cannot be changed while this broker runs")
+	}
+	return nil, refusal(kerr.InvalidRequest, "the resource type %d is not known", asked.ResourceType)
+}
+
+func (b *Broker) brokerEntries(image *metadata.Image, name string) ([]config.Entry, *codedError) {
+	all := b.config().DescribeBroker()
+	if name == "" {
+		set := image.Config(metadata.ResourceBroker, "")
+		return slices.DeleteFunc(all, func(e config.Entry) bool {
+			_, ok := set[e.Name]
+			return !ok
+		}), nil
+	}
+	id, err := strconv.Atoi(name)
+	if err != nil {
+		return nil, refusal(kerr.InvalidRequest, "the name of a broker must be its id, a number, but it is %q", name)
+	}
+	if id != int(b.nodeID) {
+		return nil, refusal(kerr.InvalidRequest, "the request for broker %d came to broker %d", id, b.nodeID)
+	}
+	return all, nil
+}
+
+func describedConfig(req *kmsg.DescribeConfigsRequest, e config.Entry) kmsg.DescribeConfigsResponseResourceConfig {
+	c := kmsg.NewDescribeConfigsResponseResourceConfig()
+	c.Name, c.Value, c.ReadOnly, c.IsSensitive = e.Name, e.Value, e.ReadOnly, e.Sensitive
+	c.Source, c.IsDefault = kmsg.ConfigSource(e.Source), e.Source == config.SourceDefault
+	c.ConfigType = configType(e.Kind)
+	if req.IncludeDocumentation {
+		c.Documentation = &e.Doc
+	}
+	if !req.IncludeSynonyms {
+		return c
+	}
+	for _, s := range e.Synonyms {
+		cs := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
+		cs.Name, cs.Source = s.Name, kmsg.ConfigSource(s.Source)
+		if !e.Sensitive {
+			cs.Value = &s.Value
+		}
+		c.ConfigSynonyms = append(c.ConfigSynonyms, cs)
+	}
+	return c
+}
+
+func configType(k config.Kind) kmsg.ConfigType {
+	switch k {
+	case config.Bool:
+		return kmsg.ConfigTypeBoolean
+	case config.String:
+		return kmsg.ConfigTypeString
+	case config.Int:
+		return kmsg.ConfigTypeInt
+	case config.Short:
+		return kmsg.ConfigTypeShort
+	case config.Long:
+		return kmsg.ConfigTypeLong
+	case config.Double:
+		return kmsg.ConfigTypeDouble
+	case config.List:
+		return kmsg.ConfigTypeList
+	case config.Class:
+		return kmsg.ConfigTypeClass
+	case config.Password:
+		return kmsg.ConfigTypePassword
+	}
+	return kmsg.ConfigTypeUnknown
+}
