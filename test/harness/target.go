@@ -4,6 +4,8 @@ import (
 	"net"
 	"os"
 	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
 )
 
 // Target is the broker under test, whichever it is.
@@ -23,11 +25,25 @@ func StartTarget(t testing.TB, dir string, settings ...string) *Target {
 		return &Target{"klamm", k.Port, k.DataDir, k.Stop}
 	case "kafka":
 		k := StartKafka(t, dir, settings...)
+		warmGroups(t, net.JoinHostPort("127.0.0.1", k.Port))
 		return &Target{"kafka", k.Port, k.DataDir, k.Stop}
 	default:
 		t.Fatalf("KLAMM_TARGET=%s: want klamm or kafka", name)
 		return nil
 	}
+}
+
+// warmGroups waits until the group coordinator has loaded: Kafka makes __consumer_offsets when the
+// first group appears, and KafkaJS gives up on the error that stands for it.
+func warmGroups(t testing.TB, addr string) {
+	t.Helper()
+	admin := Admin(t, addr)
+	offsets := kadm.Offsets{}
+	offsets.AddOffset("none", 0, 0, -1)
+	WaitFor(t, "the group coordinator", func() bool {
+		_, err := admin.CommitOffsets(Context(t), "warm-up", offsets)
+		return err == nil
+	})
 }
 
 // At is the bootstrap address by way of a host name or address.
