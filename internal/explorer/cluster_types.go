@@ -46,9 +46,10 @@ type ClusterList struct {
 
 // TestReport is the ladder climbed to a cluster. It takes 10 s at most.
 type TestReport struct {
-	OK     bool   `json:"ok"`
-	Millis int32  `json:"millis"`
-	Rungs  []Rung `json:"rungs"`
+	OK      bool     `json:"ok"`
+	Millis  int32    `json:"millis"`
+	Rungs   []Rung   `json:"rungs"`
+	Ignored []string `json:"ignored,omitempty" doc:"Properties that have no effect here."`
 }
 
 // Rung is one step of a TestReport.
