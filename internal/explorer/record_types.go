@@ -1,5 +1,7 @@
 package explorer
 
+import "klamm/internal/record"
+
 // Preview is the bounded first look at a key, value or header.
 type Preview struct {
 	Kind      string `json:"kind" enum:"null,empty,json,text,integer,binary" doc:"null: no bytes at all (a tombstone when the value). empty: zero bytes."`
@@ -23,6 +25,15 @@ type RecordRow struct {
 	LeaderEpoch   int32   `json:"leaderEpoch"`
 	Transactional bool    `json:"transactional"`
 	Compression   string  `json:"compression" doc:"Codec of its batch: none, gzip, snappy, lz4, zstd."`
+
+	// Raw is the whole record when ScanRequest.Raw asks for it.
+	Raw *RawRecord `json:"-"`
+}
+
+// RawRecord is a record's bytes. Nil is null, empty is empty; headers are in order.
+type RawRecord struct {
+	Key, Value []byte
+	Headers    []record.Header
 }
 
 // Content is a key, value or header in full, as far as the limit goes.
@@ -68,7 +79,8 @@ type RecordDetail struct {
 	Bytes         int64           `json:"bytes,string"`
 	Key           Content         `json:"key"`
 	Value         Content         `json:"value"`
-	Headers       []HeaderContent `json:"headers"`
+	Headers       []HeaderContent `json:"headers" doc:"The first 1000."`
+	HeaderCount   int32           `json:"headerCount"`
 	Batch         BatchInfo       `json:"batch"`
 }
 

@@ -1,19 +1,33 @@
 package explorer
 
+import "time"
+
 // ScanRequest says which records of a topic to show. The page's message view and the CLI use it alike.
 type ScanRequest struct {
 	Topic      string
 	Range      Range
-	Limit      int     // records to show at most; for Live: records kept per batch before dropping
+	Limit      int     // records to show at most; 0: all. Not for live.
 	Partitions []int32 // nil: all
 	Offset     int64   // RangeOffset: first offset, inclusive, in each chosen partition
 	Timestamp  int64   // RangeTime: first timestamp, ms, inclusive
+	// Follow goes on with what arrives, in the order of arrival, until cancelled. Always so for
+	// RangeLive, not possible for RangeNewest.
+	Follow bool
 	// ReadCommitted hides records of aborted and still open transactions.
 	ReadCommitted bool
 	// Cursor continues where a Done said; it overrides Offset and Timestamp. Nil starts afresh.
 	Cursor *Cursor
 	// PreviewBytes bounds the text of each key and value preview; 0 means 200.
 	PreviewBytes int
+	// Raw gives whole records in RecordRow.Raw instead of previews.
+	Raw bool
+	// Lossless waits for a slow sink when following; otherwise the oldest rows not yet shown are
+	// dropped and counted.
+	Lossless bool
+	// MaxBytes and MaxTime end a scan that reads too much or takes too long; 0 means 4 GiB and 10
+	// minutes, negative no bound. Not for following.
+	MaxBytes int64
+	MaxTime  time.Duration
 }
 
 // Range is the kind of a ScanRequest.
@@ -42,9 +56,11 @@ type Progress struct {
 	Partitions     int32  `json:"partitions" doc:"Partitions in the range."`
 	PartitionsDone int32  `json:"partitionsDone"`
 	Millis         int64  `json:"millis,string" doc:"Since the start."`
+	Cursor         string `json:"cursor,omitempty" doc:"Live: give it back as ?range=live&cursor= to go on after the rows sent so far."`
 }
 
-// RecordBatch is the messages event: rows to add, newest first for newest, else in the order read.
+// RecordBatch is the messages event: rows to add, newest first for newest, oldest first for other
+// ranges, as they arrive for live.
 type RecordBatch struct {
 	Records []RecordRow `json:"records"`
 }

@@ -249,7 +249,7 @@ func TextSlice(data []byte, g Guess, from, length int64) (s Slice, ok bool) {
 	default:
 		return Slice{}, false
 	}
-	w := &Window{From: from, Length: length}
+	w := textWindow(from, length)
 	w.write(data)
 	return w.slice(), true
 }
@@ -259,7 +259,7 @@ func PrettySlice(data []byte, g Guess, from, length int64) (s Slice, ok bool) {
 	if g.Kind != JSON {
 		return Slice{}, false
 	}
-	w := &Window{From: from, Length: length}
+	w := textWindow(from, length)
 	if err := indentJSON(data, w); err != nil {
 		return Slice{}, false
 	}

@@ -10,6 +10,13 @@ type Window struct {
 	data         []byte
 }
 
+// minWindow always holds a whole character, even where it starts inside one: slices must get on.
+const minWindow = 2 * utf8.UTFMax
+
+func textWindow(from, length int64) *Window {
+	return &Window{From: from, Length: max(length, minWindow)}
+}
+
 func (w *Window) write(p []byte) {
 	start, end := w.total, w.total+int64(len(p))
 	w.total = end
@@ -53,10 +60,7 @@ func (w *Window) slice() Slice {
 		s.From++
 	}
 	if s.From+int64(len(s.Data)) < s.Total {
-		whole := cutRune(s.Data)
-		if len(whole) > 0 {
-			s.Data = whole
-		}
+		s.Data = cutRune(s.Data)
 	}
 	return s
 }
