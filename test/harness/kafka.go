@@ -106,7 +106,12 @@ func free(host string, port int) bool {
 // StartKafka runs a node in dir until the test ends and waits until it accepts connections.
 func StartKafka(t testing.TB, dir string, settings ...string) *Kafka {
 	t.Helper()
-	port := FreePort(t)
+	return StartKafkaAt(t, dir, FreePort(t), settings...)
+}
+
+// StartKafkaAt is StartKafka on a given port.
+func StartKafkaAt(t testing.TB, dir string, port int, settings ...string) *Kafka {
+	t.Helper()
 	k := &Kafka{Port: strconv.Itoa(port), DataDir: filepath.Join(dir, "data"), exited: make(chan struct{}), log: &Output{}}
 	k.cmd = exec.Command(launcher(t), append([]string{"node", dir, k.Port}, settings...)...)
 	k.cmd.Stdout, k.cmd.Stderr = k.log, k.log
@@ -131,6 +136,12 @@ func StartKafka(t testing.TB, dir string, settings ...string) *Kafka {
 		return err == nil
 	})
 	return k
+}
+
+// Kill is kill -9, and waits until the process is gone.
+func (k *Kafka) Kill() {
+	_ = k.cmd.Process.Kill()
+	<-k.exited
 }
 
 // Stop ends the node cleanly; its data directory stays.

@@ -28,6 +28,8 @@ const (
 	Phantom Kind = "phantom"
 	// CommitWentBack: the broker knows a lower group offset than it acknowledged before.
 	CommitWentBack Kind = "commit-went-back"
+	// Unreadable: the broker cannot deliver a part of its own log.
+	Unreadable Kind = "unreadable"
 	// NameLost: an acknowledged creation or deletion of a topic was undone.
 	NameLost Kind = "name-lost"
 )
@@ -46,6 +48,9 @@ func (r *Recorder) Check() []Violation {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := checker{Recorder: r, log: map[Place]Value{}, places: map[Value]Place{}}
+	for _, detail := range c.damage {
+		c.report(Unreadable, detail)
+	}
 	c.readFinal()
 	c.checkAcks()
 	c.checkPolls()

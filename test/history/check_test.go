@@ -126,6 +126,10 @@ func TestCheck(t *testing.T) {
 			r.FetchedCommit(r.Now(), 1, 7)
 			return log
 		}, []Kind{Phantom}},
+		{"a part of the log that cannot be read", func(r *Recorder, log []write) []write {
+			r.Unreadable("partition 0 from offset 3 on")
+			return log
+		}, []Kind{Unreadable}},
 		{"a topic that vanished and one that came back", func(r *Recorder, log []write) []write {
 			for name, exists := range map[string]bool{"kept": true, "gone": false, "lost": true} {
 				r.ChangingName(name)

@@ -62,6 +62,7 @@ type Recorder struct {
 	committed []commit
 	fetched   []commit
 	names     nameLog
+	damage    []string
 }
 
 // NewRecorder returns an empty history.
@@ -165,4 +166,11 @@ func (r *Recorder) Final(where Place, v Value) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.final[where.Partition] = append(r.final[where.Partition], observation{r.tick(), where, v})
+}
+
+// Unreadable says that a part of the log could not be read back at all.
+func (r *Recorder) Unreadable(detail string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.damage = append(r.damage, detail)
 }
