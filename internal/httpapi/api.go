@@ -52,6 +52,7 @@ type nothing struct{}
 // newAPI builds the API on a new mux.
 func newAPI(o Options) (*apiMux, error) {
 	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { writeFailure(w, noSuchCall(r)) })
 	r := &routes{api: humago.New(mux, apiConfig(o.Version)), ex: o.Explorer, timeout: o.CallTimeout, log: o.Logger}
 	if r.timeout == 0 {
 		r.timeout = 30 * time.Second
@@ -112,11 +113,13 @@ type ClusterPath struct {
 
 func (p ClusterPath) cluster() string { return p.Cluster }
 
+// TopicPath names a topic of a cluster.
 type TopicPath struct {
 	ClusterPath
 	Topic string `path:"topic" doc:"Topic name, percent-encoded."`
 }
 
+// GroupPath names a group of a cluster.
 type GroupPath struct {
 	ClusterPath
 	Group string `path:"group" doc:"Group id, percent-encoded."`

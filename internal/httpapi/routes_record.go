@@ -5,12 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"klamm/internal/explorer"
 )
 
+// maxSendBytes bounds the JSON of a record to send (hex takes twice its bytes).
+const maxSendBytes = 64 << 20
+
+// RecordPath names one record.
 type RecordPath struct {
 	TopicPath
 	Partition int32  `path:"partition" minimum:"0"`
@@ -25,6 +30,7 @@ func (p RecordPath) address() (explorer.RecordAddress, error) {
 	return explorer.RecordAddress{Topic: p.Topic, Partition: p.Partition, Offset: offset}, nil
 }
 
+// PartQuery names a piece of a record.
 type PartQuery struct {
 	Part   string `query:"part" enum:"key,value,header" default:"value"`
 	Header int    `query:"header" minimum:"0" doc:"Index of the header, for part=header."`
@@ -77,6 +83,7 @@ func (r *routes) records() {
 	})
 	onCluster(r, huma.Operation{
 		OperationID: "sendRecord", Method: http.MethodPost, Path: "/topics/{topic}/records", Tags: []string{"records"},
+		MaxBodyBytes: maxSendBytes, BodyReadTimeout: time.Minute,
 		Summary: "Send one record", Description: "Answers after all in-sync replicas have it (acks=all).",
 	}, func(ctx context.Context, c *explorer.Connection, in sendInput) (explorer.SendResult, error) {
 		return c.Send(ctx, in.Topic, in.Body)
