@@ -48,8 +48,11 @@ func (b *Broker) describe(scope Scope, overrides map[string]string, own Source) 
 		if overridden {
 			e.Synonyms = append(e.Synonyms, Synonym{Name: d.Name, Value: value, Null: e.Sensitive, Source: own})
 		}
-		if len(d.Synonyms) > 0 {
+		switch {
+		case len(d.Synonyms) > 0:
 			e.Synonyms = append(e.Synonyms, b.synonymsOf(d.Synonyms[0].Name)...)
+		case scope == ScopeGroup: // Kafka names the default of a group itself
+			e.Synonyms = append(e.Synonyms, Synonym{Name: d.Name, Value: d.Default, Source: SourceDefault})
 		}
 		if len(e.Synonyms) > 0 {
 			e.Source = e.Synonyms[0].Source

@@ -70,28 +70,27 @@ type propertyLines struct {
 	line int // number of the natural line at pos
 }
 
-// next returns the number of the first natural line and the logical line.
+// next returns the number of the first natural line and the logical line. Java's reader has two
+// quirks that are kept: while a continued line is still empty, a comment may follow; and a lone
+// backslash that ends the file is an empty property, unless \r\n follows it.
 func (p *propertyLines) next() (start int, logical []byte, ok bool) {
 	for {
-		start = p.line
+		if len(logical) == 0 {
+			start = p.line
+		}
 		natural, more := p.natural()
 		if !more {
-			return 0, nil, false
+			return start, logical, len(logical) > 0
 		}
 		natural = trimBlanks(natural)
-		if len(natural) == 0 || natural[0] == '#' || natural[0] == '!' {
+		if len(logical) == 0 && (len(natural) == 0 || natural[0] == '#' || natural[0] == '!') {
 			continue
 		}
-		logical = logical[:0]
-		for endsInBackslash(natural) {
-			logical = append(logical, natural[:len(natural)-1]...)
-			if natural, more = p.natural(); !more {
-				natural = nil
-			}
-			natural = trimBlanks(natural)
+		if !endsInBackslash(natural) {
+			return start, append(logical, natural...), true
 		}
-		logical = append(logical, natural...)
-		if len(logical) > 0 {
+		logical = append(logical, natural[:len(natural)-1]...)
+		if p.pos == len(p.data) && !bytes.HasSuffix(p.data, []byte("\r\n")) {
 			return start, logical, true
 		}
 	}

@@ -166,6 +166,9 @@ func removed() map[string]bool {
 
 // nearest finds the known name that is closest to a mistyped one, or "".
 func nearest(scope Scope, name string) string {
+	if other := otherScope(scope, name); other != "" {
+		return other
+	}
 	best, bestDistance := "", max(2, len(name)/4)+1
 	for _, d := range definitions().scopes[scope] {
 		if d.Internal {
@@ -174,9 +177,6 @@ func nearest(scope Scope, name string) string {
 		if n := distance(name, d.Name, bestDistance); n < bestDistance {
 			best, bestDistance = d.Name, n
 		}
-	}
-	if best == "" {
-		best = otherScope(scope, name)
 	}
 	return best
 }
