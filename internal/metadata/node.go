@@ -9,6 +9,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"klamm/internal/config"
 	"klamm/internal/vfs"
 )
 
@@ -16,6 +17,7 @@ import (
 type Options struct {
 	FS          vfs.FS
 	Dir         string // metadata log directory (Kafka's metadata.log.dir): holds __cluster_metadata-0
+	Config      *config.Broker
 	NodeID      int32
 	ClusterID   string
 	DirectoryID [16]byte // directory.id of meta.properties
