@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 
+	"klamm/internal/metadata"
 	"klamm/internal/record"
 )
 
@@ -23,8 +24,41 @@ type PartitionLog interface {
 	Read(topic string, partition int32, from int64, maxBytes int) (batches []byte, next int64, err error)
 }
 
+// TopicInfo is what the coordinator needs to know of a topic.
+type TopicInfo struct {
+	Name       string
+	ID         [16]byte
+	Partitions int32
+}
+
 // Topics tells which topics exist. ImageTopics implements it over the metadata image.
 type Topics interface {
-	TopicID(name string) (id [16]byte, ok bool)
-	TopicName(id [16]byte) (name string, ok bool)
+	TopicByName(name string) (TopicInfo, bool)
+	TopicByID(id [16]byte) (TopicInfo, bool)
+}
+
+// ImageTopics answers from the newest metadata image.
+func ImageTopics(image func() *metadata.Image) Topics { return imageTopics(image) }
+
+type imageTopics func() *metadata.Image
+
+func (f imageTopics) TopicByName(name string) (TopicInfo, bool) {
+	if image := f(); image != nil {
+		return topicInfo(image.Topic(name))
+	}
+	return TopicInfo{}, false
+}
+
+func (f imageTopics) TopicByID(id [16]byte) (TopicInfo, bool) {
+	if image := f(); image != nil {
+		return topicInfo(image.TopicByID(id))
+	}
+	return TopicInfo{}, false
+}
+
+func topicInfo(t *metadata.Topic) (TopicInfo, bool) {
+	if t == nil {
+		return TopicInfo{}, false
+	}
+	return TopicInfo{Name: t.Name, ID: t.ID, Partitions: int32(len(t.Partitions))}, true
 }

@@ -1,7 +1,5 @@
 package coordinator
 
-import "unicode/utf16"
-
 // OffsetsTopic is the topic that holds groups and their committed offsets.
 const OffsetsTopic = "__consumer_offsets"
 
@@ -10,10 +8,7 @@ const OffsetsTopic = "__consumer_offsets"
 // right with the same choice: the absolute value of Java's String.hashCode, 0 for the one value
 // without a positive counterpart, modulo n (Kafka's Utils.abs, GroupCoordinatorService).
 func PartitionFor(name string, n int32) int32 {
-	var hash int32
-	for _, unit := range utf16.Encode([]rune(name)) {
-		hash = 31*hash + int32(unit)
-	}
+	hash := javaHash(name)
 	switch {
 	case hash == -1<<31:
 		hash = 0
