@@ -116,7 +116,7 @@ func fetchedPartition(id int32, res *replica.FetchResult, committed bool) kmsg.F
 	if res.Diverged != nil {
 		rp.DivergingEpoch.Epoch, rp.DivergingEpoch.EndOffset = res.Diverged.Epoch, res.Diverged.EndOffset
 	}
-	if committed {
+	if committed || res.Refused { // Kafka has no null here for a partition it does not know
 		rp.AbortedTransactions = make([]kmsg.FetchResponseTopicPartitionAbortedTransaction, 0, len(res.Aborted))
 		for _, a := range res.Aborted {
 			at := kmsg.NewFetchResponseTopicPartitionAbortedTransaction()

@@ -41,6 +41,7 @@ type EpochEnd struct {
 // FetchResult answers one FetchPartition. Err is nil or carries a Kafka code.
 type FetchResult struct {
 	Err      error
+	Refused  bool // Err is that of FetchPartition.Refused, or the partition is not here
 	State    Snapshot
 	Diverged *EpochEnd
 	Records  []byte // whole batches, from the one that holds the asked offset on
@@ -98,7 +99,7 @@ func (m *Manager) readAll(params FetchParams, asked []FetchPartition, partitions
 	for i, p := range partitions {
 		r := &results[i]
 		if asked[i].Refused != nil {
-			r.Err, final = asked[i].Refused, true
+			r.Err, r.State, r.Refused, final = asked[i].Refused, noSnapshot, true, true
 			continue
 		}
 		*r = p.read(asked[i], min(asked[i].MaxBytes, budget), needOne, params.ReadCommitted)
@@ -118,13 +119,23 @@ func (m *Manager) readAll(params FetchParams, asked []FetchPartition, partitions
 func (p *Partition) read(f FetchPartition, maxBytes int64, needOne, readCommitted bool) FetchResult {
 	log, state, err := p.readable(f)
 	if err != nil {
-		return FetchResult{Err: err, State: state}
+		return FetchResult{Err: err, State: noSnapshot}
 	}
-	if d := diverged(log, state, f); d != nil {
-		return FetchResult{State: state, Diverged: d}
+	outOfRange := FetchResult{State: noSnapshot, Err: &storage.OffsetOutOfRange{Offset: f.Offset, Start: state.LogStartOffset, End: state.LogEndOffset}}
+	if f.Offset < state.LogStartOffset {
+		return outOfRange
 	}
-	if f.Offset < state.LogStartOffset || f.Offset > state.LogEndOffset {
-		return FetchResult{State: state, Err: &storage.OffsetOutOfRange{Offset: f.Offset, Start: state.LogStartOffset, End: state.LogEndOffset}}
+	if f.LastFetchedEpoch != AnyEpoch {
+		end := epochEnd(log, f.LastFetchedEpoch, state.LogEndOffset)
+		if end.Epoch < 0 || end.EndOffset < 0 {
+			return outOfRange // an epoch this log has never seen
+		}
+		if end.Epoch < f.LastFetchedEpoch || end.EndOffset < f.Offset {
+			return FetchResult{State: state, Diverged: &end}
+		}
+	}
+	if f.Offset > state.LogEndOffset {
+		return outOfRange
 	}
 	bound := state.HighWatermark
 	if readCommitted {
@@ -135,7 +146,7 @@ func (p *Partition) read(f FetchPartition, maxBytes int64, needOne, readCommitte
 	}
 	slice, err := log.Read(f.Offset, int(maxBytes), bound, needOne)
 	if err != nil {
-		return FetchResult{State: state, Err: p.readError(err)}
+		return FetchResult{State: noSnapshot, Err: p.readError(err)}
 	}
 	r := FetchResult{State: state, Records: slice.Bytes, release: slice.Release}
 	if readCommitted {
@@ -149,32 +160,23 @@ func (p *Partition) readable(f FetchPartition) (*storage.Log, Snapshot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if f.TopicID != ([16]byte{}) && f.TopicID != p.TopicID {
-		return nil, noSnapshot, &Error{Code: kerr.InconsistentTopicID.Code, Message: "the topic was created anew under another id"}
+		return nil, Snapshot{}, &Error{Code: kerr.InconsistentTopicID.Code, Message: "the topic was created anew under another id"}
 	}
 	if err := p.checkLeader(f.LeaderEpoch); err != nil {
-		return nil, noSnapshot, err
+		return nil, Snapshot{}, err
 	}
 	return p.log, p.snapshot(), nil
 }
 
-// noSnapshot is what a response holds for a partition that cannot be read.
+// noSnapshot is what Kafka's response holds for a partition that could not be read, an offset out of
+// range included.
 var noSnapshot = Snapshot{LeaderEpoch: -1, HighWatermark: -1, LastStableOffset: -1, LogStartOffset: -1, LogEndOffset: -1}
 
-// diverged tells where the client's log parts from ours: its last fetched epoch ended here earlier
-// than the offset it wants to go on from (KIP-595). An offset below the log's start is out of
-// range first.
-func diverged(log *storage.Log, state Snapshot, f FetchPartition) *EpochEnd {
-	if f.LastFetchedEpoch == AnyEpoch || f.Offset < state.LogStartOffset {
-		return nil
-	}
-	epoch, end := log.LeaderEpochs().EndOffsetFor(f.LastFetchedEpoch, state.LogEndOffset)
-	if epoch < 0 || end < 0 {
-		return nil
-	}
-	if epoch < f.LastFetchedEpoch || end < f.Offset {
-		return &EpochEnd{Epoch: epoch, EndOffset: end}
-	}
-	return nil
+// epochEnd tells where an epoch ended in this log. A client whose log goes on longer in that epoch,
+// or whose epoch is unknown in between, has diverged (KIP-595).
+func epochEnd(log *storage.Log, epoch int32, logEnd int64) EpochEnd {
+	found, end := log.LeaderEpochs().EndOffsetFor(epoch, logEnd)
+	return EpochEnd{Epoch: found, EndOffset: end}
 }
 
 // readError gives a failed read its code. A damaged or unreadable place concerns this partition only.

@@ -75,8 +75,7 @@ func (p *Partition) EpochEndOffset(epoch, clientEpoch int32) (EpochEnd, error) {
 	if err := p.checkLeader(clientEpoch); err != nil {
 		return EpochEnd{Epoch: -1, EndOffset: -1}, err
 	}
-	found, end := p.log.LeaderEpochs().EndOffsetFor(epoch, p.log.EndOffset())
-	return EpochEnd{Epoch: found, EndOffset: end}, nil
+	return epochEnd(p.log, epoch, p.log.EndOffset()), nil
 }
 
 // Usage is what DescribeLogDirs tells of a partition.

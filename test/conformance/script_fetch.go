@@ -192,6 +192,13 @@ func scriptLeaderEpochs(r *Run) error {
 
 // scriptProducerIDs asks for ids of idempotent producers.
 func scriptProducerIDs(r *Run) error {
+	first := kmsg.NewPtrInitProducerIDRequest()
+	first.Version, first.TransactionTimeoutMillis, first.ProducerID, first.ProducerEpoch = 5, 1000, -1, -1
+	if _, err := r.until("the broker has a block of ids", first, func(resp kmsg.Response) bool {
+		return resp.(*kmsg.InitProducerIDResponse).ErrorCode == 0
+	}); err != nil {
+		return err
+	}
 	return eachVersion(kmsg.InitProducerID, func(v int16) error {
 		for _, c := range []struct {
 			title string
