@@ -173,7 +173,9 @@ func (l *Log) admit(b record.Batch, next int64, cfg *LogConfig, nowMs int64) (in
 		}
 	}
 	if cfg.LogAppendTime && !b.IsControl() {
-		b.SetLogAppendTime(nowMs)
+		if !b.IsLogAppendTime() || b.MaxTimestamp() != nowMs { // validation may have done it
+			b.SetLogAppendTime(nowMs)
+		}
 		info.LogAppendTime = nowMs
 	}
 	return info, true, nil

@@ -95,15 +95,15 @@ func (c *LeaderEpochCache) EndOffsetFor(epoch int32, logEnd int64) (foundEpoch i
 	}
 }
 
-// EpochFor is the epoch that wrote offset, UndefinedEpoch when unknown.
-func (c *LeaderEpochCache) EpochFor(offset int64) int32 {
+// EpochFor is the epoch that wrote offset; ok is false when it is not known.
+func (c *LeaderEpochCache) EpochFor(offset int64) (epoch int32, ok bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	i := sort.Search(len(c.entries), func(i int) bool { return c.entries[i].StartOffset > offset })
 	if i == 0 {
-		return UndefinedEpoch
+		return UndefinedEpoch, false
 	}
-	return c.entries[i-1].Epoch
+	return c.entries[i-1].Epoch, true
 }
 
 // Entries is a copy of all entries, oldest first.

@@ -55,25 +55,45 @@ func (l *Log) deletable(nowMs, highWatermark int64) (int, error) {
 	return len(segments), nil
 }
 
-// expired tells whether all records of the segment are older than retention.ms. The largest record
-// time counts; without one, the time the file was last written.
+// expired tells whether all records of the segment are older than retention.ms.
 func (s *LogSegment) expired(cfg *LogConfig, nowMs int64) (bool, error) {
 	if !cfg.Delete || cfg.RetentionMs < 0 {
 		return false, nil
 	}
-	largest, err := s.largestTimestamp()
-	if err != nil {
-		return false, err
-	}
-	if largest.Timestamp < 0 {
-		info, err := s.fs.Stat(s.name(logSuffix))
-		if err != nil {
-			return false, err
-		}
-		largest.Timestamp = info.ModTime().UnixMilli()
-	}
-	return nowMs-largest.Timestamp > cfg.RetentionMs, nil
+	last, err := s.lastTime()
+	return err == nil && nowMs-last > cfg.RetentionMs, err
 }
+
+// lastTime is the largest record time in ms or, without one, the time the file was last written.
+func (s *LogSegment) lastTime() (int64, error) {
+	largest, err := s.largestTimestamp()
+	if err != nil || largest.Timestamp >= 0 {
+		return largest.Timestamp, err
+	}
+	info, err := s.fs.Stat(s.name(logSuffix))
+	if err != nil {
+		return 0, err
+	}
+	return info.ModTime().UnixMilli(), nil
+}
+
+// RetentionDeadline is the time from which DeleteOldSegments can delete by retention.ms what is in the
+// log now; ok is false when it never can. Deletion by size needs an append first.
+func (l *Log) RetentionDeadline() (deadline time.Time, ok bool) {
+	cfg := l.config.Load()
+	oldest := (*l.segments.Load())[0]
+	if !cfg.Delete || cfg.RetentionMs < 0 || oldest.size.Load() == 0 {
+		return time.Time{}, false
+	}
+	at, err := oldest.lastTime()
+	if err != nil { // the next pass says what is wrong
+		return time.Time{}, false
+	}
+	return time.UnixMilli(at).Add(time.Duration(min(cfg.RetentionMs, maxRetention)+1) * time.Millisecond), true
+}
+
+// maxRetention keeps retention.ms within what a time.Duration can hold.
+const maxRetention = int64(200 * 365 * 24 * time.Hour / time.Millisecond)
 
 // rollBeforeDelete makes a new active segment when all segments go.
 func (l *Log) rollBeforeDelete(doomed int, nowMs int64) error {
