@@ -55,7 +55,7 @@ func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource) ([]con
 		}
 		return b.config().DescribeTopic(image.Config(metadata.ResourceTopic, name)), nil
 	case kmsg.ConfigResourceTypeBroker:
-		return b.brokerEntries(image, name)
+		return b.brokerEntries(name)
 	case kmsg.ConfigResourceTypeGroupConfig:
 		if name == "" {
 			return nil, refusal(kerr.InvalidRequest, "the name of a group must not be empty")
@@ -72,14 +72,9 @@ func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource) ([]con
 	return nil, refusal(kerr.InvalidRequest, "the resource type %d is not known", asked.ResourceType)
 }
 
-func (b *Broker) brokerEntries(image *metadata.Image, name string) ([]config.Entry, *codedError) {
-	all := b.config().DescribeBroker()
+func (b *Broker) brokerEntries(name string) ([]config.Entry, *codedError) {
 	if name == "" {
-		set := image.Config(metadata.ResourceBroker, "")
-		return slices.DeleteFunc(all, func(e config.Entry) bool {
-			_, ok := set[e.Name]
-			return !ok
-		}), nil
+		return b.config().DescribeClusterDefaults(), nil
 	}
 	id, err := strconv.Atoi(name)
 	if err != nil {
@@ -88,14 +83,14 @@ func (b *Broker) brokerEntries(image *metadata.Image, name string) ([]config.Ent
 	if id != int(b.nodeID) {
 		return nil, refusal(kerr.InvalidRequest, "the request for broker %d came to broker %d", id, b.nodeID)
 	}
-	return all, nil
+	return b.config().DescribeBroker(), nil
 }
 
 func describedConfig(req *kmsg.DescribeConfigsRequest, e config.Entry) kmsg.DescribeConfigsResponseResourceConfig {
 	c := kmsg.NewDescribeConfigsResponseResourceConfig()
 	c.Name, c.Value, c.ReadOnly, c.IsSensitive = e.Name, e.Value, e.ReadOnly, e.Sensitive
-	c.Source, c.IsDefault = kmsg.ConfigSource(e.Source), e.Source == config.SourceDefault
-	c.ConfigType = configType(e.Kind)
+	c.Source, c.IsDefault = kmsg.ConfigSource(e.Source), e.IsDefault()
+	c.ConfigType = kmsg.ConfigType(e.Kind.KafkaType())
 	if req.IncludeDocumentation {
 		c.Documentation = &e.Doc
 	}
@@ -105,34 +100,10 @@ func describedConfig(req *kmsg.DescribeConfigsRequest, e config.Entry) kmsg.Desc
 	for _, s := range e.Synonyms {
 		cs := kmsg.NewDescribeConfigsResponseResourceConfigConfigSynonym()
 		cs.Name, cs.Source = s.Name, kmsg.ConfigSource(s.Source)
-		if !e.Sensitive {
+		if !s.Null {
 			cs.Value = &s.Value
 		}
 		c.ConfigSynonyms = append(c.ConfigSynonyms, cs)
 	}
 	return c
-}
-
-func configType(k config.Kind) kmsg.ConfigType {
-	switch k {
-	case config.Bool:
-		return kmsg.ConfigTypeBoolean
-	case config.String:
-		return kmsg.ConfigTypeString
-	case config.Int:
-		return kmsg.ConfigTypeInt
-	case config.Short:
-		return kmsg.ConfigTypeShort
-	case config.Long:
-		return kmsg.ConfigTypeLong
-	case config.Double:
-		return kmsg.ConfigTypeDouble
-	case config.List:
-		return kmsg.ConfigTypeList
-	case config.Class:
-		return kmsg.ConfigTypeClass
-	case config.Password:
-		return kmsg.ConfigTypePassword
-	}
-	return kmsg.ConfigTypeUnknown
 }

@@ -76,7 +76,7 @@ func (b *Broker) checkBrokerAlteration(asked kmsg.IncrementalAlterConfigsRequest
 		if c.Op != kmsg.IncrementalAlterConfigOpSet || c.Value == nil {
 			continue
 		}
-		if err := config.CheckBroker(c.Name, *c.Value); err != nil {
+		if err := config.CheckDynamic(c.Name, *c.Value, asked.ResourceName == ""); err != nil {
 			return refusal(kerr.InvalidRequest, "%v", err)
 		}
 	}

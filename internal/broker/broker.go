@@ -50,7 +50,7 @@ type Broker struct {
 	groups      *coordinator.Runtime
 	now         func() time.Time
 	logger      *slog.Logger
-	advertised  []advertisedListener // of advertised.listeners; empty: per connection
+	advertised  []config.Listener // of advertised.listeners; empty: per connection
 
 	apis      protocol.APITable
 	handlers  map[int16]handler
@@ -65,14 +65,10 @@ type Broker struct {
 
 // New returns a Broker that serves nothing yet.
 func New(o Options) (*Broker, error) {
-	advertised, err := parseAdvertised(o.Config.String("advertised.listeners"))
-	if err != nil {
-		return nil, err
-	}
 	b := &Broker{
 		nodeID: o.NodeID, clusterID: o.ClusterID, incarnation: o.Incarnation, directoryID: o.DirectoryID, logDir: o.LogDir,
 		replicas: o.Replicas, controller: o.Controller, groups: o.Groups, now: o.Now, logger: o.Logger,
-		advertised: advertised, epoch: -1,
+		advertised: o.Config.AdvertisedListeners(), epoch: -1,
 	}
 	b.handlers = b.newHandlers()
 	b.apis = protocol.Kafka44().Only(func(key int16) bool {

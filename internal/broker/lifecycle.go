@@ -80,7 +80,7 @@ func (b *Broker) registeredListeners(listeners []Listener) []kmsg.BrokerRegistra
 		all = append(all, l)
 	}
 	for _, a := range b.advertised {
-		add(a.name, a.host, a.port)
+		add(a.Name, a.Host, a.Port)
 	}
 	for _, l := range listeners {
 		host, port, ok := dialled(l.Addr())

@@ -7,7 +7,7 @@ import (
 	"klamm/internal/storage"
 )
 
-// maintenance deletes what retention lets go and writes checkpoints. It has no ticker: an append
+// maintenance deletes what retention lets go. It has no ticker: an append
 // arms one timer, and when nothing was appended since the last pass the timer is set to the next
 // moment at which retention can delete something, if there is one.
 type maintenance struct {
@@ -15,7 +15,6 @@ type maintenance struct {
 
 	mu      sync.Mutex
 	retain  *time.Timer // nil: not armed
-	flush   *time.Timer
 	closed  bool
 	running sync.WaitGroup
 	appends bool // since the last retention pass
@@ -23,7 +22,7 @@ type maintenance struct {
 
 func newMaintenance(m *Manager) *maintenance { return &maintenance{manager: m} }
 
-// appended makes sure that a retention pass and a checkpoint come.
+// appended makes sure that a retention pass comes.
 func (t *maintenance) appended() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -31,16 +30,13 @@ func (t *maintenance) appended() {
 		return
 	}
 	t.appends = true
-	if t.flush == nil {
-		t.flush = time.AfterFunc(t.interval("log.flush.offset.checkpoint.interval.ms"), t.checkpoint)
-	}
 	if t.retain == nil {
-		t.retain = time.AfterFunc(t.interval("log.retention.check.interval.ms"), t.deleteExpired)
+		t.retain = time.AfterFunc(t.interval(), t.deleteExpired)
 	}
 }
 
-func (t *maintenance) interval(property string) time.Duration {
-	return time.Duration(t.manager.Config().Long(property)) * time.Millisecond
+func (t *maintenance) interval() time.Duration {
+	return time.Duration(t.manager.Config().Long("log.retention.check.interval.ms")) * time.Millisecond
 }
 
 // begin reports whether a timer's work may run; end must follow.
@@ -52,19 +48,6 @@ func (t *maintenance) begin() bool {
 	}
 	t.running.Add(1)
 	return true
-}
-
-func (t *maintenance) checkpoint() {
-	if !t.begin() {
-		return
-	}
-	defer t.running.Done()
-	t.mu.Lock()
-	t.flush = nil
-	t.mu.Unlock()
-	if err := t.manager.logs.Checkpoint(); err != nil && t.manager.logs.Offline() == nil {
-		t.manager.logger.Error("the recovery checkpoints could not be written; the next start will check more of the logs", "error", err)
-	}
 }
 
 func (t *maintenance) deleteExpired() {
@@ -83,7 +66,7 @@ func (t *maintenance) deleteExpired() {
 	if t.closed {
 		return
 	}
-	wait := t.interval("log.retention.check.interval.ms")
+	wait := t.interval()
 	if !t.appends {
 		if !has {
 			return
@@ -97,10 +80,8 @@ func (t *maintenance) deleteExpired() {
 func (t *maintenance) close() {
 	t.mu.Lock()
 	t.closed = true
-	for _, timer := range []*time.Timer{t.retain, t.flush} {
-		if timer != nil {
-			timer.Stop()
-		}
+	if t.retain != nil {
+		t.retain.Stop()
 	}
 	t.mu.Unlock()
 	t.running.Wait()
@@ -121,7 +102,7 @@ func (m *Manager) deleteExpired(now time.Time) (next time.Time, ok bool) {
 		if n > 0 {
 			m.logger.Info("old segments deleted", "partition", p.name(), "segments", n, "log_start_offset", log.StartOffset())
 		}
-		if at, has := retentionDeadline(log); has && (!ok || at.Before(next)) {
+		if at, has := log.RetentionDeadline(); has && (!ok || at.Before(next)) {
 			next, ok = at, true
 		}
 	}

@@ -51,17 +51,32 @@ type Manager struct {
 	leadership  Leadership
 	syncs       *groupSync
 	maintenance *maintenance
-	records     record.Decompressor
 	compressor  record.Compressor
+	expander    record.Decompressor
 
-	static  *config.Broker                // of the start
-	dynamic atomic.Pointer[config.Broker] // with the image's broker configurations on top
-	image   atomic.Pointer[metadata.Image]
-	active  bool // the image has shown this incarnation; only Publish touches it
+	static   *config.Broker // of the start
+	settings atomic.Pointer[settings]
+	image    atomic.Pointer[metadata.Image]
+	active   bool // the image has shown this incarnation; only Publish touches it
 
 	mu     sync.RWMutex
 	topics map[string]*hostedTopic
 	byID   map[[16]byte]*hostedTopic
+}
+
+// settings are the broker's effective properties, with those at hand that every append needs.
+type settings struct {
+	config           *config.Broker
+	syncBeforeCommit bool // a record is committed when it is durable, not when it is written
+	headerOnly       bool // klamm.validate=header
+}
+
+func newSettings(c *config.Broker) *settings {
+	return &settings{
+		config:           c,
+		syncBeforeCommit: c.String("flush.policy") != "kafka",
+		headerOnly:       c.String("klamm.validate") == "header",
+	}
 }
 
 // hostedTopic is what this broker has of one topic.
@@ -81,20 +96,20 @@ func NewManager(o Options) *Manager {
 		leadership: o.Leadership, syncs: newGroupSync(o.ParallelSyncs), static: o.Config,
 		topics: map[string]*hostedTopic{}, byID: map[[16]byte]*hostedTopic{},
 	}
-	m.dynamic.Store(o.Config)
+	m.settings.Store(newSettings(o.Config))
 	m.maintenance = newMaintenance(m)
 	return m
 }
 
 // Config returns the broker's effective configuration, dynamic changes included.
-func (m *Manager) Config() *config.Broker { return m.dynamic.Load() }
+func (m *Manager) Config() *config.Broker { return m.settings.Load().config }
 
 // Image returns the newest image whose partitions are all in place here, nil before the first.
 func (m *Manager) Image() *metadata.Image { return m.image.Load() }
 
 // syncBeforeCommit says whether a record must be durable before it is committed:
 // flush.policy=auto with one replica. With flush.policy=kafka the page cache is enough.
-func (m *Manager) syncBeforeCommit() bool { return m.dynamic.Load().String("flush.policy") != "kafka" }
+func (m *Manager) syncBeforeCommit() bool { return m.settings.Load().syncBeforeCommit }
 
 // Publish implements metadata.Observer.
 func (m *Manager) Publish(d *metadata.Delta) {
@@ -116,11 +131,28 @@ func (m *Manager) activate(image *metadata.Image) {
 	}
 	m.active = true
 	m.refreshConfig(image)
+	m.recover(image)
 	for _, t := range image.Topics() {
 		for _, p := range t.Partitions {
 			m.applyPartition(image, t, p)
 		}
 	}
+}
+
+// recover opens the logs of this broker in parallel; what fails is found again, one by one, when
+// the partitions are made.
+func (m *Manager) recover(image *metadata.Image) {
+	var specs []storage.LogSpec
+	for _, t := range image.Topics() {
+		c := m.topicConfig(image, t.Name)
+		for _, p := range t.Partitions {
+			if slices.Contains(p.Replicas, m.nodeID) {
+				tp := storage.TopicPartition{Topic: t.Name, Partition: p.ID}
+				specs = append(specs, storage.LogSpec{TopicPartition: tp, TopicID: t.ID, Config: c})
+			}
+		}
+	}
+	m.logs.Recover(specs)
 }
 
 func (m *Manager) apply(d *metadata.Delta) {
@@ -157,7 +189,7 @@ func (m *Manager) applyBrokerConfig(d *metadata.Delta) {
 func (m *Manager) refreshConfig(image *metadata.Image) {
 	defaults := image.Config(metadata.ResourceBroker, "")
 	own := image.Config(metadata.ResourceBroker, strconv.Itoa(int(m.nodeID)))
-	m.dynamic.Store(m.static.WithDynamic(defaults, own))
+	m.settings.Store(newSettings(m.static.WithDynamic(defaults, own)))
 }
 
 func (m *Manager) applyTopicConfig(image *metadata.Image, topic string) {
@@ -169,7 +201,7 @@ func (m *Manager) applyTopicConfig(image *metadata.Image, topic string) {
 }
 
 func (m *Manager) topicConfig(image *metadata.Image, topic string) config.TopicConfig {
-	return m.dynamic.Load().Topic(image.Config(metadata.ResourceTopic, topic))
+	return m.Config().Topic(image.Config(metadata.ResourceTopic, topic))
 }
 
 // applyPartition makes the replica of this broker follow the controller's state.

@@ -41,7 +41,7 @@ func (p *Partition) ListOffset(timestamp int64, clientEpoch int32, readCommitted
 	case TimestampLatest:
 		return ListedOffset{Timestamp: -1, Offset: bound, LeaderEpoch: state.LeaderEpoch}, nil
 	case TimestampEarliest, TimestampEarliestLocal:
-		epoch, ok := epochFor(log, state.LogStartOffset)
+		epoch, ok := log.LeaderEpochs().EpochFor(state.LogStartOffset)
 		if !ok {
 			epoch = -1
 		}

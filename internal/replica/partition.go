@@ -22,6 +22,7 @@ type Partition struct {
 	ID      int32
 
 	manager *Manager
+	timed   sync.Mutex // before mu: held from taking LogAppendTime to the append
 
 	mu          sync.Mutex
 	log         *storage.Log // nil when failed is set
@@ -118,6 +119,11 @@ func (p *Partition) AppendAsLeader(b record.Batch, o AppendOptions) (AppendInfo,
 	topicConfig, err := p.admitAppend(o)
 	if err != nil {
 		return AppendInfo{}, err
+	}
+	if topicConfig.LogAppendTime {
+		// Times must not go back within a partition, so nobody may overtake between the two steps.
+		p.timed.Lock()
+		defer p.timed.Unlock()
 	}
 	now := p.manager.now()
 	if !o.Internal {
@@ -221,6 +227,7 @@ func (p *Partition) advance(offset, bytes int64) {
 		return
 	}
 	p.highWatermark = offset
+	p.log.SetHighWatermark(offset)
 	grown := max(bytes-p.committedBytes, 0)
 	p.committedBytes += grown
 	for w := range p.fetches {

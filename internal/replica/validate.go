@@ -19,8 +19,8 @@ func (m *Manager) validate(b record.Batch, topic string, c config.TopicConfig, n
 		TimestampBeforeMax: c.TimestampBeforeMaxMs,
 		TimestampAfterMax:  c.TimestampAfterMaxMs,
 		Now:                now.UnixMilli(),
-		HeaderOnly:         m.Config().String("klamm.validate") == "header",
-		Decompressor:       &m.records,
+		HeaderOnly:         m.settings.Load().headerOnly,
+		Decompressor:       &m.expander,
 	}
 	if c.LogAppendTime {
 		v.TimestampType = record.LogAppendTime
@@ -32,7 +32,14 @@ func (m *Manager) validate(b record.Batch, topic string, c config.TopicConfig, n
 	if !fixed || codec == b.Codec() {
 		return b, nil
 	}
-	return m.recompress(b, codec, level, topic, c.MaxMessageBytes)
+	b, err := record.Recompress(b, codec, level, &m.compressor, &m.expander)
+	if err != nil {
+		return nil, &Error{Code: kerr.CorruptMessage.Code, Message: "the batch could not be compressed anew", Cause: err}
+	}
+	if len(b) > c.MaxMessageBytes {
+		return nil, &Error{Code: kerr.MessageTooLarge.Code, Message: fmt.Sprintf("the batch has %d bytes with the compression of topic %s, more than max.message.bytes=%d", len(b), topic, c.MaxMessageBytes)}
+	}
+	return b, nil
 }
 
 // targetCodec is the compression that a topic's batches must have; fixed false leaves it to the
@@ -51,28 +58,4 @@ func targetCodec(c config.TopicConfig) (codec record.Codec, level int, fixed boo
 		return record.Zstd, c.ZstdLevel, true
 	}
 	return record.None, record.DefaultLevel, false
-}
-
-// recompress writes the records of b with another codec; everything else of the batch stays.
-func (m *Manager) recompress(b record.Batch, codec record.Codec, level int, topic string, maxBytes int) (record.Batch, error) {
-	builder := record.NewBuilder(record.BatchOptions{
-		BaseOffset: b.BaseOffset(), Codec: codec, Level: level,
-		ProducerID: b.ProducerID(), ProducerEpoch: b.ProducerEpoch(), BaseSequence: b.BaseSequence(),
-		Transactional: b.IsTransactional(), PartitionLeaderEpoch: b.PartitionLeaderEpoch(),
-	})
-	err := m.records.Walk(b, func(r record.Record) error {
-		builder.Append(r.Timestamp, r.Key, r.Value, r.Headers)
-		return nil
-	})
-	if err != nil {
-		return nil, &Error{Code: kerr.CorruptMessage.Code, Message: "the batch could not be decompressed", Cause: err}
-	}
-	out, err := builder.Build()
-	if err != nil {
-		return nil, &Error{Code: kerr.CorruptMessage.Code, Message: "the batch could not be compressed", Cause: err}
-	}
-	if len(out) > maxBytes {
-		return nil, &Error{Code: kerr.MessageTooLarge.Code, Message: fmt.Sprintf("the batch has %d bytes with the compression of topic %s, more than max.message.bytes=%d", len(out), topic, maxBytes)}
-	}
-	return out, nil
 }
