@@ -1,0 +1,37 @@
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
+
+export type Broker = Schemas['Broker'];
+export type BrokerList = Schemas['BrokerList'];
+export type Cluster = Schemas['Cluster'];
+export type ClusterList = Schemas['ClusterList'];
+export type ClusterSettings = Schemas['ClusterSettings'];
+export type ConfigEntry = Schemas['ConfigEntry'];
+export type Content = Schemas['Content'];
+export type Done = Schemas['Done'];
+export type GroupDetail = Schemas['GroupDetail'];
+export type GroupMember = Schemas['GroupMember'];
+export type GroupOffset = Schemas['GroupOffset'];
+export type GroupRow = Schemas['GroupRow'];
+export type HeaderContent = Schemas['HeaderContent'];
+export type Overview = Schemas['Overview'];
+export type PartitionRow = Schemas['PartitionRow'];
+export type Payload = Schemas['Payload'];
+export type Preview = Schemas['Preview'];
+export type ProblemBody = Schemas['Problem'];
+export type Progress = Schemas['Progress'];
+export type RecordDetail = Schemas['RecordDetail'];
+export type RecordRow = Schemas['RecordRow'];
+export type Rung = Schemas['Rung'];
+export type ScanProblem = Schemas['ScanProblem'];
+export type SendRequest = Schemas['SendRequest'];
+export type SendResult = Schemas['SendResult'];
+export type Slice = Schemas['Slice'];
+export type TestReport = Schemas['TestReport'];
+export type TopicConsumer = Schemas['TopicConsumer'];
+export type TopicCreate = Schemas['TopicCreate'];
+export type TopicDetail = Schemas['TopicDetail'];
+export type TopicImpact = Schemas['TopicImpact'];
+export type TopicList = Schemas['TopicList'];
+export type TopicRow = Schemas['TopicRow'];
