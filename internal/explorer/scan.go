@@ -29,27 +29,27 @@ const (
 var errSink = errors.New("the receiver of the scan failed")
 
 // Scan reads records and sends them to sink with its progress and problems; Done comes last, unless
-// ctx ends or sink fails first. It fails by itself only before anything was sent. The scan has
-// connections of its own, closed on return: cancelling ctx frees the brokers at once. It never
-// joins a consumer group.
+// ctx ends or sink fails first, which are the only errors of its own: a scan that cannot start says
+// so as a problem and a Done. It has connections of its own, closed on return: cancelling ctx frees
+// the brokers at once. It never joins a consumer group.
 //
 // A finite range ends at the end offsets (last stable offsets under ReadCommitted) seen at its start,
 // and stops on positions: markers, aborted records and compaction gaps cannot hold it up.
 func (c *Connection) Scan(ctx context.Context, q ScanRequest, sink Sink) error {
-	cl, err := c.newClient(kgo.RequestRetries(1))
-	if err != nil {
-		return &Problem{Code: "INVALID_SETTINGS", Title: "The settings make no usable client.", Detail: err.Error(), cause: err}
-	}
-	defer cl.Close()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s := &scan{c: c, q: q, cl: cl, sink: sink, started: time.Now(), decompressor: &record.Decompressor{}}
+	s := &scan{c: c, q: q, sink: sink, started: time.Now(), decompressor: &record.Decompressor{}}
 	if q.Range == RangeLive {
 		s.q.Follow = true
 	}
 	if s.q.Follow && q.Range == RangeNewest {
-		return &Problem{Code: "INVALID_REQUEST", Title: "The newest records cannot be followed: use live, or an offset."}
+		return s.failed(ctx, &Problem{Code: "INVALID_REQUEST", Title: "The newest records cannot be followed: use live, or an offset."})
 	}
+	var err error
+	if s.cl, err = c.newClient(kgo.RequestRetries(1)); err != nil {
+		return s.failed(ctx, &Problem{Code: "INVALID_SETTINGS", Title: "The settings make no usable client.", Detail: err.Error(), cause: err})
+	}
+	defer s.cl.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	if err := s.plan(ctx); err != nil {
 		return s.failed(ctx, err)
 	}
@@ -88,9 +88,6 @@ func (s *scan) failed(ctx context.Context, err error) error {
 	var p *Problem
 	if !errors.As(err, &p) {
 		p = &Problem{Code: "INTERNAL", Title: "The scan could not start.", Detail: err.Error(), cause: err}
-	}
-	if p.Code == "INVALID_REQUEST" {
-		return p
 	}
 	if err := s.sink.Problem(ScanProblem{Problem: *p}); err != nil {
 		return fmt.Errorf("%w: %w", errSink, err)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
@@ -33,22 +34,19 @@ type bounds struct {
 	start, end, high, at map[tp]listed // end: last stable offset under read committed
 }
 
-// plan finds leaders and offsets and makes a reader for each partition with something to read.
+// planAttempts is how often leaders and offsets are asked for while leaders are moving.
+const planAttempts = 4
+
+// plan finds leaders and offsets and makes a reader for each partition.
 func (s *scan) plan(ctx context.Context) error {
-	snap, t, err := s.c.oneTopic(ctx, s.cl, s.q.Topic)
+	snap, parts, b, err := s.look(ctx)
+	for attempt := 1; err == nil && attempt < planAttempts && b.unsettled(); attempt++ {
+		pause(ctx, 150*time.Millisecond)
+		snap, parts, b, err = s.look(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	s.topicID = t.TopicID
-	parts, err := s.chosen(t)
-	if err != nil {
-		return err
-	}
-	byLeader := map[int32][]tp{}
-	for _, p := range parts {
-		byLeader[p.Leader] = append(byLeader[p.Leader], tp{s.q.Topic, p.Partition})
-	}
-	b := s.bounds(ctx, snap, byLeader)
 	for _, p := range snap.allProblems() {
 		s.counts.problems = append(s.counts.problems, ScanProblem{Problem: p})
 	}
@@ -69,6 +67,36 @@ func (s *scan) plan(ctx context.Context) error {
 		s.counts.Total = &total
 	}
 	return nil
+}
+
+// look asks once for what a plan is made of.
+func (s *scan) look(ctx context.Context) (*snapshot, []kmsg.MetadataResponseTopicPartition, bounds, error) {
+	snap, t, err := s.c.oneTopic(ctx, s.cl, s.q.Topic)
+	if err != nil {
+		return nil, nil, bounds{}, err
+	}
+	s.topicID = t.TopicID
+	parts, err := s.chosen(t)
+	if err != nil {
+		return nil, nil, bounds{}, err
+	}
+	byLeader := map[int32][]tp{}
+	for _, p := range parts {
+		byLeader[p.Leader] = append(byLeader[p.Leader], tp{s.q.Topic, p.Partition})
+	}
+	return snap, parts, s.bounds(ctx, snap, byLeader), nil
+}
+
+// unsettled tells that a broker is not, or not yet, the leader that the metadata says.
+func (b bounds) unsettled() bool {
+	for _, answers := range []map[tp]listed{b.start, b.end, b.high, b.at} {
+		for _, l := range answers {
+			if l.problem != nil && l.problem.Retriable {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // chosen picks the partitions asked for, or those of the cursor.

@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -174,11 +176,58 @@ func (c *Connection) CreateTopic(ctx context.Context, t TopicCreate) (TopicCreat
 		if p := codeProblem(got.ErrorCode, got.ErrorMessage, "CreateTopics", "topic "+t.Name); p != nil {
 			return TopicCreated{}, p
 		}
+		if !t.ValidateOnly {
+			c.settle(ctx, cl, t.Name, true)
+		}
 		return TopicCreated{
 			Name: t.Name, ID: topicID(got.TopicID), Partitions: got.NumPartitions, Replication: int32(got.ReplicationFactor), Validated: t.ValidateOnly,
 		}, nil
 	}
 	return TopicCreated{}, emptyAnswer("CreateTopics", "topic "+t.Name)
+}
+
+// settleTimeout is how long a change may take to be seen by the broker that is asked next.
+const settleTimeout = 3 * time.Second
+
+// settle waits until a created topic can be read, or a deleted one is gone: the controller answers
+// before every broker knows. The change is done either way, so running out of time is no error.
+func (c *Connection) settle(ctx context.Context, cl *kgo.Client, topic string, exists bool) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for ctx.Err() == nil {
+		s, _, err := c.oneTopic(ctx, cl, topic)
+		if !exists && err != nil {
+			return
+		}
+		if exists && err == nil && s.readable(ctx) {
+			return
+		}
+		pause(ctx, 50*time.Millisecond)
+	}
+}
+
+// readable tells whether every partition has a leader that answers.
+func (s *snapshot) readable(ctx context.Context) bool {
+	byLeader := s.leaders()
+	ends := s.listOffsets(ctx, byLeader, atEnd, false)
+	for _, parts := range byLeader {
+		for _, at := range parts {
+			if l, ok := ends[at]; !ok || l.problem != nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// pause waits, or returns early when ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
 }
 
 // orDefault turns 0, which no topic can have, into "the broker's default".
@@ -217,6 +266,7 @@ func (c *Connection) DeleteTopic(ctx context.Context, topic string) error {
 		if p := codeProblem(got.ErrorCode, got.ErrorMessage, "DeleteTopics", "topic "+topic); p != nil {
 			return p
 		}
+		c.settle(ctx, cl, topic, false)
 		return nil
 	}
 	return emptyAnswer("DeleteTopics", "topic "+topic)

@@ -51,6 +51,10 @@ func fail(err error) error {
 	if err == nil {
 		return nil
 	}
+	var already *failure
+	if errors.As(err, &already) {
+		return already
+	}
 	var p *explorer.Problem
 	if errors.As(err, &p) {
 		return &failure{Problem: *p, status: statusOf(p.Code)}
