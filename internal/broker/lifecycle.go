@@ -3,7 +3,11 @@ package broker
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
+
+	"klamm/internal/metadata"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -95,20 +99,14 @@ func (b *Broker) registeredListeners(listeners []Listener) []kmsg.BrokerRegistra
 	return all
 }
 
-// supportedFeatures are the feature levels this broker can work with; only what is built is named.
+// supportedFeatures are the feature levels this build can work with; only what is built is named.
 func supportedFeatures() []kmsg.BrokerRegistrationRequestFeature {
 	var all []kmsg.BrokerRegistrationRequestFeature
-	for _, f := range []struct {
-		name     string
-		min, max int16
-	}{
-		{"metadata.version", 7, 33},
-		{"group.version", 0, 1},
-		{"eligible.leader.replicas.version", 0, 1},
-	} {
-		rf := kmsg.NewBrokerRegistrationRequestFeature()
-		rf.Name, rf.MinSupportedVersion, rf.MaxSupportedVersion = f.name, f.min, f.max
-		all = append(all, rf)
+	supported := metadata.SupportedFeatures()
+	for _, name := range slices.Sorted(maps.Keys(supported)) {
+		f := kmsg.NewBrokerRegistrationRequestFeature()
+		f.Name, f.MinSupportedVersion, f.MaxSupportedVersion = name, supported[name].Min, supported[name].Max
+		all = append(all, f)
 	}
 	return all
 }
@@ -117,8 +115,24 @@ func supportedFeatures() []kmsg.BrokerRegistrationRequestFeature {
 // clients look for another coordinator; what connections are doing is finished until ctx ends; the
 // controller is told. The replicas are closed by who opened them, after this.
 func (b *Broker) Shutdown(ctx context.Context) error {
+	b.disconnect(ctx)
+	if b.brokerEpoch() < 0 {
+		return nil
+	}
+	return b.heartbeat(ctx, true)
+}
+
+// Kill stops without ceremony, as far as a living process can: connections are cut and nobody is
+// told.
+func (b *Broker) Kill() {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	b.disconnect(ended)
+}
+
+func (b *Broker) disconnect(ctx context.Context) {
 	b.mu.Lock()
-	listeners, registered := b.listeners, b.epoch >= 0
+	listeners := b.listeners
 	b.mu.Unlock()
 	for _, l := range listeners {
 		l.Close()
@@ -126,8 +140,4 @@ func (b *Broker) Shutdown(ctx context.Context) error {
 	b.groups.Close()
 	b.server.shutdown(ctx)
 	b.serving.Wait()
-	if !registered {
-		return nil
-	}
-	return b.heartbeat(ctx, true)
 }
