@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"strconv"
@@ -19,94 +20,155 @@ import (
 	"klamm/internal/vfs"
 )
 
-// shutdownPatience bounds how long a clean stop waits for requests in flight.
-const shutdownPatience = 10 * time.Second
-
-// NodeOptions describe a node: broker and controller in one process. All fields are required
-// except Listen.
+// NodeOptions say what a node stores where and what it listens on. Fields without a stated default
+// are required.
 type NodeOptions struct {
 	FS      vfs.FS
 	DataDir string
-	// Listen is HOST:PORT, which wins over the configuration's listeners; empty takes those.
-	// localhost means both loopback addresses, port 0 a free port.
-	Listen string
-	Config *config.Broker
-	Now    func() time.Time
-	Logger *slog.Logger
+	Listen  string         // HOST:PORT; empty: the listeners of Config
+	Config  *config.Broker // checked properties
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Rand    io.Reader // ids; nil means crypto/rand
 }
 
-// Node is a running broker with its controller.
+// Node is one broker with its controller in this process.
 type Node struct {
-	listeners  []broker.Listener
-	logs       *storage.LogManager
-	replicas   *replica.Manager
-	groups     *coordinator.Runtime
-	controller *metadata.Node
-	broker     *broker.Broker
-	address    string
+	address  string
+	logger   *slog.Logger
+	logs     *storage.LogManager
+	replicas *replica.Manager
+	groups   *coordinator.Runtime
+	metadata *metadata.Node
+	broker   *broker.Broker
 }
 
-// StartNode opens the data directory and serves. When it returns without an error, clients are
-// answered. Its errors are one sentence for a person; nothing stays open then.
-func StartNode(o NodeOptions) (*Node, error) {
-	n := &Node{}
-	if err := n.start(o); err != nil {
-		return nil, errors.Join(err, n.close(false, -1))
+// shutdownLimit is how long connections may take to finish what they are doing.
+const shutdownLimit = 30 * time.Second
+
+// StartNode takes the addresses and the data directory, recovers, and serves. When it returns
+// without an error, clients are answered. Errors are sentences for a person; nothing is changed on
+// disk when an address is in use or the directory belongs to somebody else.
+func StartNode(o NodeOptions) (_ *Node, err error) {
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	n := &Node{logger: o.Logger}
+	listeners, err := listen(o)
+	if err != nil {
+		return nil, err
+	}
+	n.address = shownAddress(askedHost(o), listeners[0])
+	defer func() {
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+			n.abandon()
+		}
+	}()
+	if err := n.open(o); err != nil {
+		return nil, err
+	}
+	if err := n.broker.Start(context.Background(), listeners...); err != nil {
+		return nil, err
 	}
 	return n, nil
 }
 
-// start opens the parts in the order in which they need each other. The addresses come first: a
-// port in use must not have touched the data.
-func (n *Node) start(o NodeOptions) error {
-	if err := n.listen(o); err != nil {
+// listen binds every client listener of the configuration.
+func listen(o NodeOptions) ([]broker.Listener, error) {
+	wanted := []config.Listener{{Name: "PLAINTEXT"}}
+	addresses := []string{o.Listen}
+	if o.Listen == "" {
+		wanted, addresses = o.Config.Listeners(), nil
+		for _, l := range wanted {
+			addresses = append(addresses, net.JoinHostPort(l.Host, strconv.Itoa(int(l.Port))))
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, errors.New("listeners names no address for clients: give one, for example listeners=PLAINTEXT://localhost:9092")
+	}
+	var bound []broker.Listener
+	for i, address := range addresses {
+		ls, err := broker.Listen(address)
+		if err != nil {
+			for _, l := range bound {
+				l.Close()
+			}
+			return nil, err
+		}
+		for _, l := range ls {
+			bound = append(bound, broker.Listener{Listener: l, Name: wanted[i].Name})
+		}
+	}
+	return bound, nil
+}
+
+// open makes the parts of a node from the disk up.
+func (n *Node) open(o NodeOptions) (err error) {
+	incarnation, err := newID(o.Rand)
+	if err != nil {
 		return err
 	}
-	var err error
+	nodeID := o.Config.NodeID()
 	n.logs, err = storage.OpenLogManager(storage.LogManagerOptions{
-		FS: o.FS, Dir: o.DataDir, Config: o.Config, Logger: o.Logger, Now: o.Now, NodeID: o.Config.NodeID(),
+		FS: o.FS, Dir: o.DataDir, Config: o.Config, Logger: o.Logger, Now: o.Now, Rand: o.Rand, NodeID: nodeID,
 	})
 	if err != nil {
 		return err
 	}
-	var incarnation [16]byte
-	if _, err := rand.Read(incarnation[:]); err != nil {
-		return err
-	}
 	leads := &leadership{}
 	n.replicas = replica.NewManager(replica.Options{
-		NodeID: o.Config.NodeID(), Incarnation: incarnation, Logs: n.logs, Config: o.Config, Now: o.Now, Logger: o.Logger, Leadership: leads,
+		NodeID: nodeID, Incarnation: incarnation, Logs: n.logs, Config: o.Config, Now: o.Now, Logger: o.Logger, Leadership: leads,
 	})
 	n.groups, err = coordinator.NewRuntime(coordinator.Options{
 		Log: n.replicas, Topics: coordinator.ImageTopics(n.replicas.Image), Partitions: int32(o.Config.Int("offsets.topic.num.partitions")),
-		Config: coordinator.GroupConfigOf(o.Config), Now: o.Now, Rand: rand.Reader, Logger: o.Logger,
+		Config: coordinator.GroupConfigOf(o.Config), Now: o.Now, Rand: o.Rand, Logger: o.Logger,
 	})
 	if err != nil {
 		return err
 	}
 	leads.groups = n.groups
-	n.controller, err = metadata.Open(metadata.Options{
-		FS: o.FS, Dir: metadataDir(o), Config: o.Config, NodeID: o.Config.NodeID(), ClusterID: n.logs.ClusterID(), DirectoryID: n.logs.DirectoryID(),
-		Now: o.Now, Rand: rand.Reader, Logger: o.Logger, Observers: []metadata.Observer{n.replicas},
+	n.metadata, err = metadata.Open(metadata.Options{
+		FS: o.FS, Dir: metadataDir(o), Config: o.Config, NodeID: nodeID, ClusterID: n.logs.ClusterID(), DirectoryID: n.logs.DirectoryID(),
+		Now: o.Now, Rand: o.Rand, Logger: o.Logger, Observers: []metadata.Observer{n.replicas},
 	})
 	if err != nil {
 		return err
 	}
-	return n.serve(o, incarnation)
-}
-
-func (n *Node) serve(o NodeOptions, incarnation [16]byte) error {
-	var err error
 	n.broker, err = broker.New(broker.Options{
-		NodeID: o.Config.NodeID(), ClusterID: n.logs.ClusterID(), Incarnation: incarnation, DirectoryID: n.logs.DirectoryID(), LogDir: n.logs.Dir(),
-		Config: o.Config, Replicas: n.replicas, Controller: n.controller, Groups: n.groups, Now: o.Now, Logger: o.Logger,
+		NodeID: nodeID, ClusterID: n.logs.ClusterID(), Incarnation: incarnation, DirectoryID: n.logs.DirectoryID(), LogDir: o.DataDir,
+		Config: o.Config, Replicas: n.replicas, Controller: n.metadata, Groups: n.groups, Now: o.Now, Logger: o.Logger,
 	})
-	if err != nil {
-		return err
-	}
-	return n.broker.Start(context.Background(), n.listeners...)
+	return err
 }
 
+func newID(random io.Reader) (id [16]byte, err error) {
+	if _, err := io.ReadFull(random, id[:]); err != nil {
+		return id, fmt.Errorf("the source of random numbers failed: %w", err)
+	}
+	return id, nil
+}
+
+// leadership tells the group coordinator which of its partitions this broker leads.
+type leadership struct{ groups *coordinator.Runtime }
+
+func (l *leadership) Leading(topic string, partition, epoch int32) {
+	if topic == coordinator.OffsetsTopic {
+		l.groups.PartitionLeader(partition, epoch)
+	}
+}
+
+func (l *leadership) Resigned(topic string, partition, epoch int32) {
+	if topic == coordinator.OffsetsTopic {
+		l.groups.Resigned(partition, epoch)
+	}
+}
+
+func (l *leadership) TopicsDeleted(names []string) { l.groups.TopicsDeleted(names) }
+
+// metadataDir is where __cluster_metadata-0 lies.
 func metadataDir(o NodeOptions) string {
 	if dir := o.Config.String("metadata.log.dir"); dir != "" {
 		return dir
@@ -114,44 +176,20 @@ func metadataDir(o NodeOptions) string {
 	return o.DataDir
 }
 
-func (n *Node) listen(o NodeOptions) error {
-	wanted := o.Config.Listeners()
-	if o.Listen != "" {
-		host, port, err := splitAddress(o.Listen)
-		if err != nil {
-			return err
-		}
-		wanted = []config.Listener{{Name: "PLAINTEXT", Host: host, Port: port}}
+// askedHost is the host of the first address as it was asked for.
+func askedHost(o NodeOptions) string {
+	if o.Listen == "" {
+		return o.Config.Listeners()[0].Host
 	}
-	for _, w := range wanted {
-		bound, err := broker.Listen(net.JoinHostPort(w.Host, strconv.Itoa(int(w.Port))))
-		if err != nil {
-			return err
-		}
-		for _, l := range bound {
-			n.listeners = append(n.listeners, broker.Listener{Listener: l, Name: w.Name})
-		}
-		if n.address == "" {
-			n.address = shownAddress(w.Host, bound[0])
-		}
+	host, _, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return "" // refused by listen before
 	}
-	return nil
+	return host
 }
 
-func splitAddress(address string) (host string, port int32, err error) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0, fmt.Errorf("the address %q is not of the form HOST:PORT", address)
-	}
-	p, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return "", 0, fmt.Errorf("the port of %q is not a number from 0 to 65535", address)
-	}
-	return host, int32(p), nil
-}
-
-// shownAddress is a bound address as a person would write it: the host that was asked for with the
-// port that was taken.
+// shownAddress is a bound address as a person would write it: the host that was asked for, or
+// localhost for every address of the machine, with the port that was taken.
 func shownAddress(host string, l net.Listener) string {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "localhost"
@@ -163,76 +201,37 @@ func shownAddress(host string, l net.Listener) string {
 	return net.JoinHostPort(host, port)
 }
 
-// Addr is HOST:PORT of the first listener.
+// Addr is HOST:PORT where clients of this machine reach the node.
 func (n *Node) Addr() string { return n.address }
 
-// ClusterID is the id of the node's cluster.
-func (n *Node) ClusterID() string { return n.logs.ClusterID() }
-
-// Stop ends the node. A clean stop answers what is in flight and lets the next start skip
-// recovery; the other one only lets go of the files, as a crash would.
+// Stop ends the node. With clean everything is synced and the next start needs no recovery;
+// without, the node leaves its files as a killed process would, as far as a living one can.
 func (n *Node) Stop(clean bool) error {
-	epoch := int64(-1)
-	var err error
-	if clean && n.broker != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
-		defer cancel()
-		err = n.broker.Shutdown(ctx)
-		epoch = n.broker.BrokerEpoch()
-	}
-	return errors.Join(err, n.close(clean, epoch))
-}
-
-// close lets go of everything that was opened, in reverse order.
-func (n *Node) close(clean bool, brokerEpoch int64) error {
 	var errs []error
-	for _, l := range n.listeners {
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			errs = append(errs, err)
-		}
+	if clean {
+		ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
+		defer cancel()
+		errs = append(errs, n.broker.Shutdown(ctx))
+	} else {
+		n.broker.Kill()
 	}
-	if n.broker != nil && !clean {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel() // do not wait for anybody
-		errs = append(errs, ignoreCancelled(n.broker.Shutdown(ctx)))
-	} else if n.broker == nil && n.groups != nil {
-		n.groups.Close()
-	}
-	switch {
-	case n.replicas != nil:
-		errs = append(errs, n.replicas.Close(clean, brokerEpoch))
-	case n.logs != nil:
-		errs = append(errs, n.logs.Close(clean, brokerEpoch))
-	}
-	if n.controller != nil {
-		errs = append(errs, n.controller.Close())
-	}
+	errs = append(errs, n.replicas.Close(clean, n.broker.BrokerEpoch()), n.metadata.Close())
 	return errors.Join(errs...)
 }
 
-func ignoreCancelled(err error) error {
-	if errors.Is(err, context.Canceled) {
-		return nil
+// abandon lets go of what a failed start has opened.
+func (n *Node) abandon() {
+	if n.groups != nil {
+		n.groups.Close()
 	}
-	return err
-}
-
-// leadership tells the group coordinator which partitions of __consumer_offsets this node leads.
-type leadership struct{ groups *coordinator.Runtime }
-
-// Leading implements replica.Leadership.
-func (l *leadership) Leading(topic string, partition, leaderEpoch int32) {
-	if topic == coordinator.OffsetsTopic {
-		l.groups.PartitionLeader(partition, leaderEpoch)
+	if n.metadata != nil {
+		if err := n.metadata.Close(); err != nil {
+			n.logger.Warn("the metadata log could not be closed", "error", err)
+		}
 	}
-}
-
-// Resigned implements replica.Leadership.
-func (l *leadership) Resigned(topic string, partition, leaderEpoch int32) {
-	if topic == coordinator.OffsetsTopic {
-		l.groups.Resigned(partition, leaderEpoch)
+	if n.replicas != nil {
+		if err := n.replicas.Close(false, -1); err != nil {
+			n.logger.Warn("the data directory could not be closed", "error", err)
+		}
 	}
 }
-
-// TopicsDeleted implements replica.Leadership.
-func (l *leadership) TopicsDeleted(names []string) { l.groups.TopicsDeleted(names) }

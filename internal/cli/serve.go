@@ -198,7 +198,7 @@ func newPage(address string) (*page, error) {
 	if err := httpapi.CheckBind(address); err != nil {
 		return nil, err
 	}
-	host, _, err := splitAddress(address)
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (p *page) close() error {
 		}
 		return errors.Join(errs...)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
 	defer cancel()
 	if err := server.Shutdown(ctx); err != nil {
 		return server.Close()
