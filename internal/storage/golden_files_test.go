@@ -17,7 +17,7 @@ import (
 const kafkaClusterID = "FtmRHpMyRyWuSOw4eVth_A" // of testdata/node
 
 // copyNode puts the files of the real node into a file system in memory.
-func copyNode(t testing.TB, w *world) {
+func copyNode(t tb, w *world) {
 	t.Helper()
 	root := filepath.Join("testdata", "node")
 	err := filepath.Walk(root, func(path string, info os.FileInfo, err error) error {
@@ -53,7 +53,7 @@ type dumpLine struct {
 	fields   map[string]string
 }
 
-func readDump(t testing.TB, name string) []dumpLine {
+func readDump(t tb, name string) []dumpLine {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "node", name))
 	if err != nil {
@@ -96,7 +96,7 @@ func (d dumpLine) describe() string {
 }
 
 // openNode opens a partition of the real node.
-func openNode(t testing.TB, w *world, topic string) *Log {
+func openNode(t tb, w *world, topic string) *Log {
 	t.Helper()
 	m := w.openManager()
 	l, err := m.GetOrCreate(topic, [16]byte{}, 0, w.cfg)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"testing"
 	"time"
 
 	"klamm/internal/record"
@@ -19,6 +18,14 @@ import (
 const testDir = "/data/klamm"
 
 var testTopicID = [16]byte{1, 2, 3, 4, 5, 6, 0x47, 8, 0x89, 10, 11, 12, 13, 14, 15, 16}
+
+// tb is what both testing.TB and rapid.T have.
+type tb interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
 
 // timers is a clock's worth of AfterFunc that a test fires by hand.
 type timers struct {
@@ -59,7 +66,7 @@ func (t *timers) fire() {
 // world is one log directory on one file system, for tests: background work runs at once, timers
 // run when told, the clock moves when told.
 type world struct {
-	t      testing.TB
+	t      tb
 	fs     vfs.FS
 	dir    string
 	timers timers
@@ -77,7 +84,7 @@ func testConfig() LogConfig {
 	}
 }
 
-func newWorld(t testing.TB, fsys vfs.FS) *world {
+func newWorld(t tb, fsys vfs.FS) *world {
 	return &world{t: t, fs: fsys, dir: testDir, now: time.UnixMilli(1_700_000_000_000), cfg: testConfig()}
 }
 
@@ -154,7 +161,7 @@ type batchSpec struct {
 	seed          byte
 }
 
-func makeBatch(t testing.TB, s batchSpec) record.Batch {
+func makeBatch(t tb, s batchSpec) record.Batch {
 	t.Helper()
 	o := record.BatchOptions{
 		Codec: s.codec, ProducerID: record.NoProducerID, ProducerEpoch: record.NoProducerEpoch, BaseSequence: record.NoSequence,
@@ -197,7 +204,7 @@ func (w *world) sync() int64 {
 }
 
 // readAll reads the whole log as batches and checks them: whole, in order, right checksums.
-func readAll(t testing.TB, l *Log) []record.Batch {
+func readAll(t tb, l *Log) []record.Batch {
 	t.Helper()
 	var out []record.Batch
 	for at := l.StartOffset(); at < l.EndOffset(); {

@@ -303,5 +303,9 @@ func (l *loader) finish(first int) error {
 	if err := l.writeEpochs(); err != nil {
 		return err
 	}
-	return l.syncEntries(true, false)
+	if err := l.syncEntries(true, l.newDir); err != nil {
+		return err
+	}
+	l.newDir = false
+	return nil
 }

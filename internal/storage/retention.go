@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"errors"
 	"path/filepath"
 	"time"
 )
@@ -17,8 +18,15 @@ func (l *Log) DeleteOldSegments(now time.Time, highWatermark int64) (int, error)
 	if err != nil || doomed == 0 {
 		return 0, err
 	}
-	// What stays must be on disk before what goes is gone.
-	if err := l.rollBeforeDelete(doomed, now.UnixMilli()); err != nil {
+	// What stays must be on disk before what goes is gone: the records, and the producer snapshot at
+	// their start. A full disk is no reason to keep what frees it.
+	full := (*NoSpaceError)(nil)
+	if err := l.rollBeforeDelete(doomed, now.UnixMilli()); errors.As(err, &full) && doomed > 1 {
+		doomed-- // all but the active one
+	} else if err != nil {
+		return 0, err
+	}
+	if err := l.sealPending(); err != nil && !errors.As(err, &full) {
 		return 0, err
 	}
 	if _, err := l.Sync(); err != nil {
@@ -106,7 +114,11 @@ func (l *Log) rollBeforeDelete(doomed int, nowMs int64) error {
 	if doomed < len(segments) || segments[len(segments)-1].size.Load() == 0 {
 		return nil
 	}
-	return l.roll(l.end.Load(), nowMs)
+	if err := l.roll(l.end.Load(), nowMs); err != nil {
+		return err
+	}
+	l.active().needsSeal = true // a clean close leaves the producer snapshot even when nothing is appended
+	return nil
 }
 
 // deleteHead takes the first n segments out of the log and off the disk.
@@ -117,13 +129,8 @@ func (l *Log) deleteHead(n int) error {
 	gone, left := segments[:n], segments[n:]
 	l.segments.Store(&left)
 	l.start.Store(max(l.start.Load(), left[0].base))
-	for len(l.pending) > 0 && l.pending[0].segment.base < left[0].base {
-		l.pending = l.pending[1:]
-	}
-	l.sealed.Store(l.firstPending())
 	l.appendMu.Unlock()
 	l.epochs.truncateFromStart(l.start.Load())
-	l.manager.noteProgress()
 	var doomed []string
 	for _, s := range gone {
 		names, err := l.setAside(s)
@@ -132,6 +139,17 @@ func (l *Log) deleteHead(n int) error {
 			return err
 		}
 	}
+	// The recovery point passes a segment that never got its index files only once it is gone for good.
+	if err := l.manager.fs.SyncDir(l.dir); err != nil {
+		return l.manager.fail("sync of a directory", err)
+	}
+	l.appendMu.Lock()
+	for len(l.pending) > 0 && l.pending[0].segment.base < left[0].base {
+		l.pending = l.pending[1:]
+	}
+	l.sealed.Store(l.firstPending())
+	l.appendMu.Unlock()
+	l.manager.noteProgress()
 	l.manager.removeLater(doomed, time.Duration(l.config.Load().FileDeleteDelayMs)*time.Millisecond)
 	return nil
 }

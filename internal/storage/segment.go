@@ -247,20 +247,15 @@ func (s *LogSegment) readIndexFiles() (*OffsetIndex, *TimeIndex, []AbortedTxn, e
 // probeIndexes checks that the last entry of the offset index names a batch of the log, and that a
 // log with batches has a time index.
 func (s *LogSegment) probeIndexes(offsets *OffsetIndex, times *TimeIndex) error {
-	if indexTrusted || s.size.Load() == 0 {
+	switch {
+	case indexTrusted || s.size.Load() == 0:
+		return nil
+	case times.Len() == 0:
+		return &FormatError{s.name(timeIndexSuffix), "it is empty"}
+	case offsets.Len() == 0:
 		return nil
 	}
-	if offsets.Len() == 0 {
-		return nil
-	}
-	lastOffset, position := offsets.Entry(offsets.Len() - 1)
-	if err := s.checkEntry(lastOffset, position); err != nil {
-		return err
-	}
-	if times.Len() > 0 {
-		return nil
-	}
-	return &FormatError{s.name(timeIndexSuffix), "it is empty"}
+	return s.checkEntry(offsets.Entry(offsets.Len() - 1))
 }
 
 // checkEntry compares an entry of the offset index with the batch at its position.

@@ -107,6 +107,11 @@ func (l *Log) seal() error {
 	l.sealMu.Lock()
 	defer l.sealMu.Unlock()
 	l.sealing.Store(false)
+	return l.sealPending()
+}
+
+// sealPending is seal for a caller that holds sealMu.
+func (l *Log) sealPending() error {
 	sealed := false
 	for {
 		l.appendMu.Lock()

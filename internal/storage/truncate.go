@@ -11,7 +11,7 @@ func (l *Log) TruncateTo(offset int64) error {
 	if offset >= l.end.Load() {
 		return nil
 	}
-	if offset <= l.start.Load() && offset <= (*l.segments.Load())[0].base {
+	if offset < (*l.segments.Load())[0].base {
 		return l.TruncateFullyAndStartAt(offset)
 	}
 	l.sealMu.Lock()
@@ -26,21 +26,23 @@ func (l *Log) TruncateTo(offset int64) error {
 	if offset >= l.end.Load() {
 		return nil
 	}
-	if err := l.lowerSynced(offset); err != nil {
-		return err
-	}
 	segments := *l.segments.Load()
 	keep := floor(segments, offset)
 	if keep > 0 && segments[keep].base == offset {
 		keep-- // its segment would be empty
 	}
+	if err := l.lowerRecoveryPoint(segments[keep].base, offset); err != nil {
+		return err
+	}
 	return l.cutTo(segments[:keep+1:keep+1], segments[keep+1:], offset)
 }
 
-// lowerSynced records durably that nothing from offset on counts as synced any more. It comes first:
-// a start after a crash in between must not miss what the truncation took.
-func (l *Log) lowerSynced(offset int64) error {
-	lowered := l.recoveryPoint() > offset
+// lowerRecoveryPoint records durably that segments from base on must be checked at a start, and that
+// nothing from offset on is synced. It comes before any change: a start after a crash in between must
+// not miss what the truncation took.
+func (l *Log) lowerRecoveryPoint(base, offset int64) error {
+	lowered := l.recoveryPoint() > base
+	l.sealed.Store(base)
 	l.synced.Store(min(l.synced.Load(), offset))
 	l.highWatermark.Store(min(l.highWatermark.Load(), offset))
 	if !lowered {
@@ -69,6 +71,7 @@ func (l *Log) cutTo(left, gone []*LogSegment, offset int64) error {
 	active.indexesOnDisk.Store(false)
 	active.needsSeal = true
 	l.end.Store(end)
+	startLowered := l.start.Load() > end // the batch that straddled the start went as a whole
 	l.start.Store(min(l.start.Load(), end))
 	l.epochs.truncateFromEnd(end)
 	if err := l.writeEpochs(); err != nil {
@@ -83,11 +86,15 @@ func (l *Log) cutTo(left, gone []*LogSegment, offset int64) error {
 	if err := active.sync(active.size.Load()); err != nil {
 		return l.manager.fail("sync", err)
 	}
-	if err := l.syncEntries(true, false); err != nil {
+	if err := l.syncEntries(true, l.newDir); err != nil {
 		return err
 	}
+	l.newDir = false
 	l.synced.Store(end)
-	return nil
+	if !startLowered {
+		return nil
+	}
+	return l.manager.Checkpoint()
 }
 
 // cutSegment cuts one segment before the batch that reaches offset. Its indexes are made again, for
@@ -141,7 +148,8 @@ func (l *Log) TruncateFullyAndStartAt(offset int64) error {
 	if err := l.usable(); err != nil {
 		return err
 	}
-	if err := l.lowerSynced(min(offset, (*l.segments.Load())[0].base)); err != nil {
+	base := min(offset, (*l.segments.Load())[0].base)
+	if err := l.lowerRecoveryPoint(base, base); err != nil {
 		return err
 	}
 	return l.restartAt(offset)
