@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"fmt"
+	"time"
 
 	"klamm/internal/protocol"
 )
@@ -68,6 +69,10 @@ func (s *groupShard) endInitialDelay(g *group) {
 	s.waitInitially(g)
 }
 
+// minRebalanceWait keeps static members that asked for no rebalance timeout at all from having us
+// look for them without a pause.
+const minRebalanceWait = time.Second
+
 // completeJoin ends the join phase: dynamic members that did not come are left out, the rest gets
 // a new generation. It waits on if only static members are left and none of them came.
 func (s *groupShard) completeJoin(g *group) {
@@ -82,7 +87,7 @@ func (s *groupShard) completeJoin(g *group) {
 	}
 	if len(g.members) > 0 && !g.electJoined() {
 		g.rebalance.kind = rebalanceDeadline
-		s.deadlines.set(g.rebalance, s.now.Add(g.rebalanceTimeout()))
+		s.deadlines.set(g.rebalance, s.now.Add(max(g.rebalanceTimeout(), minRebalanceWait)))
 		return
 	}
 	s.nextGeneration(g)

@@ -1,4 +1,4 @@
-package coordinator_test
+package coordinator
 
 import (
 	"context"
@@ -10,12 +10,10 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
-
-	"klamm/internal/coordinator"
 )
 
 // fixedTopics are the topics of the tests.
-type fixedTopics []coordinator.TopicInfo
+type fixedTopics []TopicInfo
 
 func testTopics() fixedTopics {
 	return fixedTopics{
@@ -24,26 +22,26 @@ func testTopics() fixedTopics {
 	}
 }
 
-func (f fixedTopics) TopicByName(name string) (coordinator.TopicInfo, bool) {
+func (f fixedTopics) TopicByName(name string) (TopicInfo, bool) {
 	for _, t := range f {
 		if t.Name == name {
 			return t, true
 		}
 	}
-	return coordinator.TopicInfo{}, false
+	return TopicInfo{}, false
 }
 
-func (f fixedTopics) TopicByID(id [16]byte) (coordinator.TopicInfo, bool) {
+func (f fixedTopics) TopicByID(id [16]byte) (TopicInfo, bool) {
 	for _, t := range f {
 		if t.ID == id {
 			return t, true
 		}
 	}
-	return coordinator.TopicInfo{}, false
+	return TopicInfo{}, false
 }
 
 // testConfig is the configuration of a scenario.
-func testConfig(t testing.TB, overrides map[string]string) coordinator.GroupConfig {
+func testConfig(t testing.TB, overrides map[string]string) GroupConfig {
 	t.Helper()
 	number := func(name string) int {
 		value, ok := overrides[name]
@@ -57,7 +55,7 @@ func testConfig(t testing.TB, overrides map[string]string) coordinator.GroupConf
 		return n
 	}
 	ms := func(name string) time.Duration { return time.Duration(number(name)) * time.Millisecond }
-	return coordinator.GroupConfig{
+	return GroupConfig{
 		InitialRebalanceDelay:  ms("group.initial.rebalance.delay.ms"),
 		MinSessionTimeout:      ms("group.min.session.timeout.ms"),
 		MaxSessionTimeout:      ms("group.max.session.timeout.ms"),
@@ -70,9 +68,9 @@ func testConfig(t testing.TB, overrides map[string]string) coordinator.GroupConf
 	}
 }
 
-func newTestRuntime(t testing.TB, log coordinator.PartitionLog, config coordinator.GroupConfig) *coordinator.Runtime {
+func newTestRuntime(t testing.TB, log PartitionLog, config GroupConfig) *Runtime {
 	t.Helper()
-	r, err := coordinator.NewRuntime(coordinator.Options{
+	r, err := NewRuntime(Options{
 		Log: log, Topics: testTopics(), Config: config,
 		Now: time.Now, Rand: rand.Reader, Logger: slog.New(slog.DiscardHandler),
 	})
@@ -82,8 +80,8 @@ func newTestRuntime(t testing.TB, log coordinator.PartitionLog, config coordinat
 	return r
 }
 
-func leadAll(r *coordinator.Runtime, epoch int32) {
-	for p := range int32(coordinator.DefaultPartitions) {
+func leadAll(r *Runtime, epoch int32) {
+	for p := range int32(DefaultPartitions) {
 		r.PartitionLeader(p, epoch)
 	}
 }
@@ -91,7 +89,7 @@ func leadAll(r *coordinator.Runtime, epoch int32) {
 // productTarget is a Runtime over a log in memory, in a synctest bubble.
 type productTarget struct {
 	t       *testing.T
-	runtime *coordinator.Runtime
+	runtime *Runtime
 }
 
 // send passes request and response through their wire form, as a socket would.
@@ -132,14 +130,19 @@ func TestScenarios(t *testing.T) {
 	for _, path := range chosenScenarios(t) {
 		s := readScenario(t, path)
 		t.Run(s.name(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				runtime := newTestRuntime(t, newMemLog(), testConfig(t, s.config))
-				leadAll(runtime, 0)
-				synctest.Wait()
-				p := newPlayer(t, &productTarget{t: t, runtime: runtime}, "~1")
-				compareScenario(t, s, p.play(s))
-				runtime.Close()
-			})
+			compareScenario(t, s, playOurs(t, s))
 		})
 	}
+}
+
+func playOurs(t *testing.T, s *scenario) (got [][]string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		runtime := newTestRuntime(t, newMemLog(), testConfig(t, s.config))
+		leadAll(runtime, 0)
+		synctest.Wait()
+		got = newPlayer(t, &productTarget{t: t, runtime: runtime}, "~1").play(s)
+		runtime.Close()
+	})
+	return got
 }

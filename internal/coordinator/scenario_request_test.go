@@ -1,4 +1,4 @@
-package coordinator_test
+package coordinator
 
 import (
 	"strconv"
@@ -204,7 +204,9 @@ func (a stepArgs) commit(version int16) kmsg.Request {
 		if len(words) > 4 {
 			partition.LeaderEpoch = int32(a.parse(words[4]))
 		}
-		topic.Partitions = append(topic.Partitions, partition)
+		for range a.number("manyoffsets", 1) {
+			topic.Partitions = append(topic.Partitions, partition)
+		}
 		if n := len(r.Topics); n > 0 && words[0] == r.Topics[n-1].Topic {
 			r.Topics[n-1].Partitions = append(r.Topics[n-1].Partitions, partition)
 			continue
@@ -265,20 +267,20 @@ func (a stepArgs) fetch(version int16) kmsg.Request {
 	return r
 }
 
-type topicPartitions struct {
+type namedPartitions struct {
 	name       string
 	partitions []int32
 }
 
 // topics parses t1:0,1;t2:0. The word null or nothing means all topics.
-func (a stepArgs) topics(text string) []topicPartitions {
+func (a stepArgs) topics(text string) []namedPartitions {
 	if text == "null" || text == "" || text == "none" {
 		return nil
 	}
-	var topics []topicPartitions
+	var topics []namedPartitions
 	for _, word := range strings.Split(text, ";") {
 		name, partitions, _ := strings.Cut(word, ":")
-		t := topicPartitions{name: name}
+		t := namedPartitions{name: name}
 		for _, p := range strings.Split(partitions, ",") {
 			t.partitions = append(t.partitions, int32(a.parse(p)))
 		}
