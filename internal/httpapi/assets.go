@@ -69,11 +69,9 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // browser would run HTML as a script. Names of topics contain dots, so the extension alone decides
 // nothing when a browser navigates.
 func (a *assets) isPage(name string, r *http.Request) bool {
-	top, _, nested := strings.Cut(name, "/")
-	if nested {
-		if info, err := fs.Stat(a.files, top); err == nil && info.IsDir() {
-			return false
-		}
+	top, _, _ := strings.Cut(name, "/")
+	if info, err := fs.Stat(a.files, top); err == nil && info.IsDir() {
+		return false
 	}
 	if strings.Contains(r.Header.Get("Accept"), "text/html") {
 		return true
