@@ -36,13 +36,15 @@ func (b *Broker) apiVersions(_ context.Context, _ *request, req *kmsg.ApiVersion
 	return resp, nil
 }
 
-// misrouted tells whether the client reached a broker of another cluster, or another broker, than
-// it thinks (KIP-1242): it should then bootstrap anew.
+// misrouted refuses a client that reached another cluster, or another broker, than it thinks
+// (KIP-1242): it should then bootstrap anew. It must name both or neither.
 func (b *Broker) misrouted(req *kmsg.ApiVersionsRequest) int16 {
-	if req.Version < 5 {
+	switch {
+	case req.Version < 5 || (req.ClusterID == nil && req.NodeID == -1):
 		return 0
-	}
-	if (req.ClusterID != nil && *req.ClusterID != b.clusterID) || (req.NodeID >= 0 && req.NodeID != b.nodeID) {
+	case req.ClusterID == nil || req.NodeID == -1:
+		return kerr.InvalidRequest.Code
+	case *req.ClusterID != b.clusterID || req.NodeID != b.nodeID:
 		return kerr.RebootstrapRequired.Code
 	}
 	return 0

@@ -28,6 +28,7 @@ func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.Descri
 	for _, asked := range req.Resources {
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = asked.ResourceType, asked.ResourceName
+		rr.ErrorMessage = new(string) // Kafka has "" here for a success
 		entries, refused := b.configEntries(asked)
 		if refused != nil {
 			rr.ErrorCode, rr.ErrorMessage = refused.KafkaCode(), text(refused.Error())

@@ -19,9 +19,10 @@ const maxDescribedPartitions = 2000
 // leader replicas.
 //
 // Behaviours
-//   - Topics sorted by name, none asked means all; partitions by id; at most
-//     min(asked limit, 2000) partitions in one answer, then NextCursor says where to go on.
-//   - The cursor's topic is the first one answered; topics before it are left out.
+//   - Topics sorted by name, none asked means all; partitions by id; at most the asked limit (at
+//     least 1, at most 2000) in one answer, then NextCursor says where to go on.
+//   - The cursor's topic is the first one answered; topics before it are left out. A cursor that
+//     names none of the asked topics, or a negative partition, makes every topic INVALID_REQUEST.
 //   - EligibleLeaderReplicas and LastKnownELR are empty, never null: Kafka's Java tools fail on null.
 //
 // Versions: 0 only, flexible.
@@ -31,15 +32,13 @@ func (b *Broker) describeTopicPartitions(_ context.Context, _ *request, req *kms
 	names, all := describedNames(image, req)
 	first := int32(0)
 	if req.Cursor != nil {
-		if req.Cursor.Partition < 0 {
-			return nil, refusal(kerr.InvalidRequest, "the cursor's partition is negative")
+		if req.Cursor.Partition < 0 || (!all && (len(names) == 0 || names[0] != req.Cursor.Topic)) {
+			refuseCursor(req, resp)
+			return resp, nil
 		}
 		first = req.Cursor.Partition
 	}
-	left := maxDescribedPartitions
-	if req.ResponsePartitionLimit > 0 {
-		left = min(left, int(req.ResponsePartitionLimit))
-	}
+	left := max(1, min(maxDescribedPartitions, int(req.ResponsePartitionLimit)))
 	for i, name := range names {
 		if i > 0 || req.Cursor == nil || req.Cursor.Topic != name {
 			first = 0
@@ -85,9 +84,18 @@ func describedNames(image *metadata.Image, req *kmsg.DescribeTopicPartitionsRequ
 	return names, all
 }
 
+// refuseCursor answers every asked topic with INVALID_REQUEST.
+func refuseCursor(req *kmsg.DescribeTopicPartitionsRequest, resp *kmsg.DescribeTopicPartitionsResponse) {
+	for _, asked := range req.Topics {
+		t := kmsg.NewDescribeTopicPartitionsResponseTopic()
+		t.Topic, t.ErrorCode = &asked.Topic, kerr.InvalidRequest.Code
+		resp.Topics = append(resp.Topics, t)
+	}
+}
+
 func undescribed(name string) kmsg.DescribeTopicPartitionsResponseTopic {
 	t := kmsg.NewDescribeTopicPartitionsResponseTopic()
-	t.Topic, t.ErrorCode = &name, kerr.UnknownTopicOrPartition.Code
+	t.Topic, t.ErrorCode, t.AuthorizedOperations = &name, kerr.UnknownTopicOrPartition.Code, allTopicOperations
 	if !isTopicName(name) {
 		t.ErrorCode = kerr.InvalidTopicException.Code
 	}

@@ -21,15 +21,15 @@ import (
 //     of the log it is OFFSET_OUT_OF_RANGE with the log's bounds; errors are answered at once.
 //   - read_committed reads below the last stable offset and lists aborted transactions;
 //     read_uncommitted has null in their place.
-//   - Every fetch is a full one: session id 0 is answered, an asked session is
-//     FETCH_SESSION_ID_NOT_FOUND (KIP-227 allows both).
+//   - Every fetch is a full one and is answered with session id 0, which KIP-227 allows: clients then
+//     open no session. A fetch that goes on with one is FETCH_SESSION_ID_NOT_FOUND.
 //
 // Versions: 4 isolation; 5 log start offset; 7 sessions; 9 leader epoch; 11 rack and preferred
 // replica (always -1); 12 flexible, last fetched epoch and diverging epoch; 13 topic ids; 15
 // replica state; 16 leader hints; 17 directory id; 18 the follower's high watermark.
 func (b *Broker) fetch(ctx context.Context, r *request, req *kmsg.FetchRequest) (kmsg.Response, error) {
 	resp := &fetchResponse{FetchResponse: req.ResponseKind().(*kmsg.FetchResponse)}
-	if req.SessionID != 0 || req.SessionEpoch > 0 {
+	if req.SessionEpoch > 0 {
 		resp.ErrorCode = kerr.FetchSessionIDNotFound.Code
 		return resp, nil
 	}

@@ -17,21 +17,25 @@ import (
 //     record with the largest time, -4 earliest local, -5 last tiered, -6 earliest not yet tiered;
 //     there is no tiered storage, so -4 equals -2 and -5, -6 find nothing.
 //   - A time after the last record finds offset -1 without an error.
-//   - A partition named twice in one request is INVALID_REQUEST.
+//   - A partition named twice in one request is answered once, with INVALID_REQUEST.
 //
 // Versions: 1 one offset per partition; 2 isolation; 4 leader epoch; 6 flexible; 7 -3; 8 -4; 9 -5;
 // 10 timeout (for tiered storage); 11 -6. A special time of a later version is UNSUPPORTED_VERSION.
 func (b *Broker) listOffsets(_ context.Context, _ *request, req *kmsg.ListOffsetsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.ListOffsetsResponse)
-	twice := duplicatePartitions(req)
+	twice, answered := duplicatePartitions(req), map[topicPartition]bool{}
 	for _, t := range req.Topics {
 		rt := kmsg.NewListOffsetsResponseTopic()
 		rt.Topic = t.Topic
 		for _, tp := range t.Partitions {
+			named := topicPartition{t.Topic, tp.Partition}
+			if answered[named] {
+				continue
+			}
 			rp := kmsg.NewListOffsetsResponseTopicPartition()
 			rp.Partition, rp.Timestamp, rp.Offset, rp.LeaderEpoch = tp.Partition, -1, -1, -1
-			if twice[topicPartition{t.Topic, tp.Partition}] {
-				rp.ErrorCode = kerr.InvalidRequest.Code
+			if twice[named] {
+				rp.ErrorCode, answered[named] = kerr.InvalidRequest.Code, true
 			} else if at, err := b.listOffset(req, t.Topic, tp); err != nil {
 				rp.ErrorCode = protocol.CodeOf(err)
 			} else {

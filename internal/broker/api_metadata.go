@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -27,6 +28,10 @@ import (
 // 13 top-level error (KIP-1102).
 func (b *Broker) metadata(ctx context.Context, r *request, req *kmsg.MetadataRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
+	if req.Version < 12 && asksByID(req) {
+		refuseIDs(req, resp)
+		return resp, nil
+	}
 	resp.ClusterID, resp.ControllerID = &b.clusterID, b.nodeID
 	if req.Version >= 8 && req.Version <= 10 && req.IncludeClusterAuthorizedOperations {
 		resp.AuthorizedOperations = allClusterOperations
@@ -43,10 +48,43 @@ func (b *Broker) metadata(ctx context.Context, r *request, req *kmsg.MetadataReq
 		}
 		return resp, nil
 	}
-	for _, asked := range req.Topics {
-		resp.Topics = append(resp.Topics, b.findTopic(r, req, image, asked))
+	for i, asked := range req.Topics {
+		if !asksAgain(req.Topics[:i], asked) {
+			resp.Topics = append(resp.Topics, b.findTopic(r, req, image, asked))
+		}
 	}
 	return resp, nil
+}
+
+// asksByID tells whether a topic is asked for by its id, or not by its name.
+func asksByID(req *kmsg.MetadataRequest) bool {
+	return slices.ContainsFunc(req.Topics, func(t kmsg.MetadataRequestTopic) bool {
+		return t.Topic == nil || t.TopicID != [16]byte{}
+	})
+}
+
+// refuseIDs answers a request by id of a version that cannot be answered by id: its topics have
+// names in the response.
+func refuseIDs(req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse) {
+	resp.ControllerID = -1
+	for _, asked := range req.Topics {
+		t := kmsg.NewMetadataResponseTopic()
+		t.ErrorCode, t.Topic, t.TopicID = kerr.InvalidRequest.Code, asked.Topic, asked.TopicID
+		if t.Topic == nil {
+			t.Topic = new(string)
+		}
+		resp.Topics = append(resp.Topics, t)
+	}
+}
+
+// asksAgain tells whether a topic was asked for before: it is answered once.
+func asksAgain(before []kmsg.MetadataRequestTopic, asked kmsg.MetadataRequestTopic) bool {
+	return slices.ContainsFunc(before, func(t kmsg.MetadataRequestTopic) bool {
+		if asked.Topic == nil || t.Topic == nil {
+			return asked.Topic == nil && t.Topic == nil && t.TopicID == asked.TopicID
+		}
+		return *t.Topic == *asked.Topic
+	})
 }
 
 func (b *Broker) describeBrokers(r *request, image *metadata.Image, resp *kmsg.MetadataResponse) {
@@ -70,15 +108,9 @@ func (b *Broker) findTopic(r *request, req *kmsg.MetadataRequest, image *metadat
 	refused := func(e *kerr.Error) kmsg.MetadataResponseTopic {
 		t := kmsg.NewMetadataResponseTopic()
 		t.ErrorCode, t.Topic, t.TopicID = e.Code, asked.Topic, asked.TopicID
-		if t.Topic == nil && req.Version < 12 {
-			t.Topic = new(string)
-		}
 		return t
 	}
-	switch {
-	case req.Version >= 10 && req.Version < 12 && (asked.TopicID != none || asked.Topic == nil):
-		return refused(kerr.InvalidRequest)
-	case asked.Topic == nil:
+	if asked.Topic == nil {
 		if t := image.TopicByID(asked.TopicID); t != nil {
 			return b.describeTopic(r, req, image, t)
 		}

@@ -126,6 +126,9 @@ func (b *Broker) appendOne(req *kmsg.ProduceRequest, topic string, tp kmsg.Produ
 	}
 	info, err := p.AppendAsLeader(batch, replica.AppendOptions{RequiredAcks: req.Acks, LeaderEpoch: replica.AnyEpoch})
 	if err != nil {
+		if hasLogStart(protocol.CodeOf(err)) {
+			rp.LogStartOffset = info.LogStartOffset
+		}
 		return nil, err
 	}
 	rp.BaseOffset, rp.LogAppendTime, rp.LogStartOffset = info.FirstOffset, info.LogAppendTime, info.LogStartOffset
@@ -135,11 +138,28 @@ func (b *Broker) appendOne(req *kmsg.ProduceRequest, topic string, tp kmsg.Produ
 	return &produceWait{partition: p, lastOffset: info.LastOffset}, nil
 }
 
+// hasLogStart tells the refusals that Kafka answers with the log's start: those that come from
+// looking into the records or into what the producer sent before.
+func hasLogStart(code int16) bool {
+	switch code {
+	case kerr.UnknownTopicOrPartition.Code, kerr.NotLeaderForPartition.Code, kerr.MessageTooLarge.Code,
+		kerr.RecordListTooLarge.Code, kerr.CorruptMessage.Code, kerr.KafkaStorageError.Code:
+		return false
+	}
+	return true
+}
+
 // zstdVersion is the first version of Produce that may carry zstd (KIP-110).
 const zstdVersion = 7
 
+// magicPosition is the byte of a batch that holds its format's number.
+const magicPosition = 16
+
 // onlyBatch returns the one batch a partition of a Produce request must hold.
 func onlyBatch(version int16, records []byte) (record.Batch, error) {
+	if len(records) > magicPosition && (records[magicPosition] == 0 || records[magicPosition] == 1) {
+		return nil, refusal(kerr.InvalidRecord, "a Produce request of version %d must hold record batches of format 2, not %d", version, records[magicPosition])
+	}
 	batch, rest, err := record.Next(records)
 	var corrupt *record.CorruptError
 	switch {

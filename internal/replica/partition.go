@@ -3,6 +3,7 @@ package replica
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 
@@ -114,11 +115,11 @@ type AppendInfo struct {
 
 // AppendAsLeader validates one batch and appends it; b is changed in place (offset, epoch, times).
 // When it returns the batch is readable after a restart of the process, not yet after a power cut:
-// that is what WaitCommitted waits for.
+// that is what WaitCommitted waits for. With an error only LogStartOffset may be known.
 func (p *Partition) AppendAsLeader(b record.Batch, o AppendOptions) (AppendInfo, error) {
-	topicConfig, err := p.admitAppend(o)
+	topicConfig, refused, err := p.admitAppend(o)
 	if err != nil {
-		return AppendInfo{}, err
+		return refused, err
 	}
 	if topicConfig.LogAppendTime {
 		// Times must not go back within a partition, so nobody may overtake between the two steps.
@@ -128,17 +129,24 @@ func (p *Partition) AppendAsLeader(b record.Batch, o AppendOptions) (AppendInfo,
 	now := p.manager.now()
 	if !o.Internal {
 		if b, err = p.manager.validate(b, p.Topic, topicConfig, now); err != nil {
-			return AppendInfo{}, err
+			return refused, err
 		}
 	}
+	return p.append(b, o.LeaderEpoch, now)
+}
+
+func (p *Partition) append(b record.Batch, clientEpoch int32, now time.Time) (AppendInfo, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err := p.checkLeader(o.LeaderEpoch); err != nil {
-		return AppendInfo{}, err
+	if err := p.checkLeader(clientEpoch); err != nil {
+		return notAppended, err
 	}
 	info, err := p.log.AppendAsLeader(b, p.leaderEpoch, now)
 	if err != nil {
-		return AppendInfo{LogStartOffset: p.log.StartOffset()}, p.appendError(err)
+		return p.refusedInfo(), p.appendError(err)
+	}
+	if info.Duplicate && info.LogAppendTime < 0 {
+		info.LogAppendTime = b.MaxTimestamp() // Kafka answers a retry with the time of the first try
 	}
 	if !info.Duplicate {
 		p.appendedBytes += int64(len(b))
@@ -150,20 +158,31 @@ func (p *Partition) AppendAsLeader(b record.Batch, o AppendOptions) (AppendInfo,
 	}, nil
 }
 
-// admitAppend refuses what need not be looked at: wrong leader, too few in-sync replicas.
-func (p *Partition) admitAppend(o AppendOptions) (config.TopicConfig, error) {
+// notAppended goes with an error when nothing of the log is known.
+var notAppended = AppendInfo{FirstOffset: -1, LastOffset: -1, LogAppendTime: -1, LogStartOffset: -1}
+
+// refusedInfo goes with the refusal of a batch by a log that works. mu is held.
+func (p *Partition) refusedInfo() AppendInfo {
+	info := notAppended
+	info.LogStartOffset = p.log.StartOffset()
+	return info
+}
+
+// admitAppend refuses what need not be looked at: wrong leader, too few in-sync replicas. refused
+// goes with the error, this one or a later one.
+func (p *Partition) admitAppend(o AppendOptions) (c config.TopicConfig, refused AppendInfo, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.checkLeader(o.LeaderEpoch); err != nil {
-		return config.TopicConfig{}, err
+		return config.TopicConfig{}, notAppended, err
 	}
 	if need := p.minInsync(); o.RequiredAcks == -1 && len(p.state.ISR) < need {
-		return config.TopicConfig{}, &Error{
+		return config.TopicConfig{}, p.refusedInfo(), &Error{
 			Code:    kerr.NotEnoughReplicas.Code,
 			Message: fmt.Sprintf("partition %s has %d in-sync replicas, min.insync.replicas asks for %d", p.name(), len(p.state.ISR), need),
 		}
 	}
-	return p.config, nil
+	return p.config, p.refusedInfo(), nil
 }
 
 // minInsync is the number of in-sync replicas that acks=all needs: never more than there are
