@@ -109,12 +109,7 @@ func (c *Connection) newClient(extra ...kgo.Opt) (*kgo.Client, error) {
 		kgo.BrokerMaxReadBytes(maxAnswerBytes), kgo.DisableClientMetrics(), kgo.MetadataMinAge(10 * time.Millisecond), kgo.MetadataMaxAge(time.Hour),
 		kgo.MaxVersions(newestVersions()),
 	}
-	if c.security.tls != nil {
-		opts = append(opts, kgo.DialTLSConfig(c.security.tls.Clone()))
-	}
-	if c.security.sasl != nil {
-		opts = append(opts, kgo.SASL(c.security.sasl))
-	}
+	opts = append(opts, c.security.options()...)
 	return kgo.NewClient(append(opts, extra...)...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
@@ -77,6 +78,27 @@ func parseSecurity(props map[string]string) (*security, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// ClientOptions are the TLS and SASL options that Kafka or librdkafka client properties ask for; other
+// names are ignored. Errors are Problems that name the property.
+func ClientOptions(props map[string]string) ([]kgo.Opt, error) {
+	s, err := parseSecurity(props)
+	if err != nil {
+		return nil, err
+	}
+	return s.options(), nil
+}
+
+func (s *security) options() []kgo.Opt {
+	var opts []kgo.Opt
+	if s.tls != nil {
+		opts = append(opts, kgo.DialTLSConfig(s.tls.Clone()))
+	}
+	if s.sasl != nil {
+		opts = append(opts, kgo.SASL(s.sasl))
+	}
+	return opts
 }
 
 func invalidSetting(name, what, help string) error {

@@ -136,7 +136,7 @@ func FuzzIndent(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		if len(in) > 9000 {
-			t.Skip("deeper than encoding/json can compare")
+			return // deeper than encoding/json can compare
 		}
 		w := &Window{Length: 1 << 30}
 		err := indentJSON(in, w)
