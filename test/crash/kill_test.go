@@ -58,7 +58,12 @@ func TestKill(t *testing.T) {
 	for i := range kills {
 		when := moments[int(i)%len(moments)]
 		before := record.AckedCount()
-		harness.WaitFor(t, "10,000 more acknowledged records", func() bool { return record.AckedCount() >= before+recordsPerRound })
+		harness.WaitFor(t, "10,000 more acknowledged records", func() bool {
+			return record.AckedCount() >= before+recordsPerRound || l.refused.Load() > 0
+		})
+		if l.refused.Load() > 0 {
+			t.Fatalf("the producer gave up records: %v", l.errors.all())
+		}
 		l.await(t, when, v.dataDir, random)
 		v.Kill()
 		acked := record.AckedCount() - before

@@ -48,6 +48,7 @@ type load struct {
 	admin              *kadm.Client
 	acked, committing  chan struct{} // wake whoever waits for such a moment
 	assignments        atomic.Int64
+	refused            atomic.Int64 // records the producer gave up, which it never should
 	errors             errorList
 	filler             []byte
 }
@@ -158,6 +159,7 @@ func (l *load) produce(ctx context.Context) {
 		// The producer's own context: a record handed over is sent until the broker answers.
 		l.producer.Produce(context.Background(), &kgo.Record{Key: []byte(v.Key), Value: l.encode(v.Number, random.Intn(l.options.valueBytes))}, func(r *kgo.Record, err error) {
 			if err != nil {
+				l.refused.Add(1)
 				l.errors.add("produce %s: %v", v, err)
 				return
 			}

@@ -175,15 +175,20 @@ func powerCut(t *testing.T, s int64) {
 		topicConfigs: map[string]string{"segment.bytes": "1048576", "index.interval.bytes": "256"},
 	}
 	l, err := m.runAndCut(ctx, options, record, s%2 == 1)
-	if l != nil {
-		defer func() {
-			if t.Failed() {
-				t.Logf("the broker's log:\n%s", lastLines(m.log.String(), 20))
-			}
-		}()
-	}
+	defer func() {
+		if m.node != nil {
+			_ = m.node.Stop(false)
+		}
+		if t.Failed() {
+			t.Logf("the broker's log:\n%s", lastLines(m.log.String(), 20))
+		}
+	}()
 	if err != nil {
-		record.Unreadable(err.Error())
+		t.Error(err)
+		if again := m.evidence(options, record); again != nil {
+			record = history.NewRecorder() // without the final read there is nothing to hold the rest against
+			record.Unreadable(err.Error() + "; " + again.Error())
+		}
 	}
 	judge(t, record, l)
 }
@@ -193,7 +198,6 @@ func (m *machine) runAndCut(ctx context.Context, o loadOptions, record *history.
 	if err := m.boot(ctx); err != nil {
 		return nil, fmt.Errorf("first start: %w", err)
 	}
-	defer func() { _ = m.node.Stop(false) }()
 	if err := createTopic(ctx, m.listen, o, record); err != nil {
 		return nil, err
 	}
@@ -229,10 +233,23 @@ func (m *machine) runAndCut(ctx context.Context, o loadOptions, record *history.
 	return l, readBack(ctx, m.listen, o.fetchBytes, record)
 }
 
+// evidence reads back what is there after a run that could not be finished.
+func (m *machine) evidence(o loadOptions, record *history.Recorder) error {
+	if m.node == nil {
+		return errors.New("the node did not start")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	return readBack(ctx, m.listen, o.fetchBytes, record)
+}
+
 // progress waits for more acknowledged records and for the group to have read some.
 func (l *load) progress(ctx context.Context, records int) error {
 	acked, polled := l.record.AckedCount()+records, l.record.PolledCount()+1
 	for l.record.AckedCount() < acked || l.record.PolledCount() < polled {
+		if l.refused.Load() > 0 {
+			return fmt.Errorf("the producer gave up records: %v", l.errors.all())
+		}
 		select {
 		case <-time.After(time.Millisecond):
 		case <-ctx.Done():
