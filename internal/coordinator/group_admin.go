@@ -75,7 +75,7 @@ func (s *groupShard) describe(req request, body describeGroup) {
 		described := kmsg.NewDescribeGroupsResponseGroupMember()
 		described.MemberID, described.InstanceID = m.id, m.instance
 		described.ClientID, described.ClientHost = m.client.id, m.client.host
-		if entry.Protocol != "" {
+		if g.state == stateStable {
 			described.ProtocolMetadata = m.metadata(entry.Protocol)
 		}
 		described.MemberAssignment = m.assignment

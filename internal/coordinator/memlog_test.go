@@ -53,11 +53,11 @@ func (l *memLog) Append(_ context.Context, _ string, partition int32, batch reco
 		p.batches = append(p.batches, batch)
 		p.end = batch.LastOffset() + 1
 	}
-	if l.appendErr != nil {
-		return 0, l.appendErr
-	}
 	if !l.manual {
 		p.high = p.end
+	}
+	if l.appendErr != nil {
+		return 0, l.appendErr
 	}
 	return p.end - 1, nil
 }
