@@ -18,6 +18,7 @@ const (
 	dialTimeout    = 3 * time.Second
 	requestTimeout = 10 * time.Second
 	retryTimeout   = 5 * time.Second
+	retryPause     = 100 * time.Millisecond
 	idleTimeout    = 2 * time.Minute
 	// maxAnswerBytes bounds one answer of a broker: a record batch may be as large as the topic allows.
 	maxAnswerBytes = 512 << 20
@@ -105,7 +106,8 @@ func (c *Connection) Settings() ClusterSettings { return c.settings }
 func (c *Connection) newClient(extra ...kgo.Opt) (*kgo.Client, error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(c.bootstrap...), kgo.ClientID("klamm-explorer"), kgo.SoftwareNameAndVersion("klamm", "1"),
-		kgo.DialTimeout(dialTimeout), kgo.RequestTimeoutOverhead(requestTimeout), kgo.RetryTimeout(retryTimeout), kgo.RequestRetries(3),
+		kgo.DialTimeout(dialTimeout), kgo.RequestTimeoutOverhead(requestTimeout), kgo.RetryTimeout(retryTimeout), kgo.RequestRetries(2),
+		kgo.RetryBackoffFn(func(int) time.Duration { return retryPause }),
 		kgo.BrokerMaxReadBytes(maxAnswerBytes), kgo.DisableClientMetrics(), kgo.MetadataMinAge(10 * time.Millisecond), kgo.MetadataMaxAge(time.Hour),
 		kgo.MaxVersions(newestVersions()),
 	}

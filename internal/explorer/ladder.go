@@ -3,7 +3,6 @@ package explorer
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -183,12 +182,7 @@ func (l *ladder) apiVersions(ctx context.Context, cl *kgo.Client, address string
 	started := time.Now()
 	a, err := l.c.versions(ctx, cl)
 	if err != nil {
-		step := "apiVersions"
-		var ke *kerr.Error
-		if errors.As(err, &ke) && ke.Code == kerr.SaslAuthenticationFailed.Code {
-			step = "sasl"
-		}
-		l.failed(step, address, started, err)
+		l.firstFailed(ctx, address, started, l.c.connectProblem(err, ""))
 		return false
 	}
 	if l.c.security.sasl != nil {
@@ -196,6 +190,35 @@ func (l *ladder) apiVersions(ctx context.Context, cl *kgo.Client, address string
 	}
 	l.add(Rung{Step: "apiVersions", Target: address, State: "ok", Millis: since(started), Text: fmt.Sprintf("%s · %d keys", a.product.Name, a.product.Keys)})
 	return true
+}
+
+// firstFailed says why the first request failed. Brokers tell little when they close a connection, so
+// a plain one is tried with TLS, and one that has SASL is taken for refused.
+func (l *ladder) firstFailed(ctx context.Context, address string, started time.Time, p *Problem) {
+	step := "apiVersions"
+	switch {
+	case p.Code == kerr.SaslAuthenticationFailed.Message:
+		step = "sasl"
+	case p.Code != "CLOSED_AT_ONCE":
+	case l.c.security.tls == nil && speaksTLS(ctx, address):
+		p = &Problem{Code: "PLAIN_ON_TLS_PORT", Title: "The port speaks TLS, but the connection is plain.", Help: "Set security.protocol to SSL or SASL_SSL."}
+	case l.c.security.sasl != nil:
+		step = "sasl"
+		p = &Problem{Code: "CLOSED_AT_ONCE", Title: "The broker closed the connection during authentication.", Help: "Check user and password, sasl.mechanism, and whether this is the SASL port."}
+	}
+	l.failed(step, address, started, p)
+}
+
+// speaksTLS tries a handshake without checking the certificate; nothing is sent over it.
+func speaksTLS(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, rungTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) == nil
 }
 
 func (l *ladder) metadata(ctx context.Context, cl *kgo.Client, address string) []kmsg.MetadataResponseBroker {

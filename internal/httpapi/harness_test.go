@@ -32,6 +32,7 @@ type fixture struct {
 	ex      *explorer.Explorer
 	fake    *kfake.Cluster // nil when KLAMM_TEST_KAFKA names a real cluster
 	address string
+	cluster string // whose messages scan and stream read
 	schemas *apiMux
 }
 
@@ -68,7 +69,7 @@ func (f *fixture) serve(o explorer.Options) {
 		srv.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	f.ex, f.url = ex, srv.URL
+	f.ex, f.url, f.cluster = ex, srv.URL, "local"
 	if f.schemas, err = newAPI(Options{Version: "test"}); err != nil {
 		f.t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func (f *fixture) stream(topic, query string, more func(events) bool) {
 	f.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+"/api/v1/clusters/local/topics/"+url.PathEscape(topic)+"/messages?"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.url+"/api/v1/clusters/"+f.cluster+"/topics/"+url.PathEscape(topic)+"/messages?"+query, nil)
 	if err != nil {
 		f.t.Fatal(err)
 	}
