@@ -94,6 +94,22 @@ func ReadAll(t testing.TB, addr, topic string) []*kgo.Record {
 	return records
 }
 
+// WaitForEnd waits until the topic's end offsets add up to count. A record that was acknowledged with
+// acks=1 may still be on its way to the disk, and consumers are shown it only then.
+func WaitForEnd(t testing.TB, addr, topic string, count int64) {
+	t.Helper()
+	admin := Admin(t, addr)
+	WaitFor(t, "the end of "+topic, func() bool {
+		ends, err := admin.ListEndOffsets(Context(t), topic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var sum int64
+		ends.Each(func(o kadm.ListedOffset) { sum += o.Offset })
+		return sum >= count
+	})
+}
+
 // Committed is the group's stored offset per partition of the topic; -1 for none.
 func Committed(t testing.TB, addr, group, topic string) map[int32]int64 {
 	t.Helper()

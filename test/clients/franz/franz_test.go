@@ -103,6 +103,7 @@ func (s suite) roundTrip(t *testing.T, name string, codec kgo.CompressionCodec, 
 	if err := producer.ProduceSync(harness.Context(t), sent...).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
+	harness.WaitForEnd(t, s.addr, topic, int64(len(sent)))
 	if diff := cmp.Diff(shapes(sent), shapes(harness.ReadAll(t, s.addr, topic))); diff != "" {
 		t.Errorf("(-acknowledged +consumed):\n%.2000s", diff)
 	}
