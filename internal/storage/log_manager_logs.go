@@ -78,7 +78,12 @@ func (m *LogManager) openLog(tp TopicPartition, topicID [16]byte, cfg LogConfig)
 	}
 	mark := m.written.highWatermarks[tp]
 	m.checkpointMu.Unlock()
-	if err := load.load(); err != nil {
+	if exists {
+		err = load.load()
+	} else {
+		err = load.startEmpty()
+	}
+	if err != nil {
 		l.closeFiles(load.segments)
 		return nil, err
 	}
