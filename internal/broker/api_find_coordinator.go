@@ -30,6 +30,9 @@ func (b *Broker) findCoordinator(ctx context.Context, r *request, req *kmsg.Find
 		c := b.coordinatorOf(ctx, r, req, req.CoordinatorKey)
 		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
+		if resp.ErrorCode == 0 {
+			resp.ErrorMessage = text("NONE") // the word of Kafka's brokers for a success in these versions
+		}
 		return resp, nil
 	}
 	for _, key := range req.CoordinatorKeys {
@@ -73,6 +76,6 @@ func (b *Broker) coordinatorOf(ctx context.Context, r *request, req *kmsg.FindCo
 	if !ok {
 		return refuse(kerr.CoordinatorNotAvailable, "the coordinator has no address on this listener")
 	}
-	c.NodeID, c.Host, c.Port = leader.ID, host, port
+	c.NodeID, c.Host, c.Port, c.ErrorMessage = leader.ID, host, port, new(string)
 	return c
 }

@@ -21,12 +21,12 @@ func (r *Run) fill(topic string, partitions int32, batches int, configs ...strin
 		if err != nil {
 			return id, err
 		}
-		resp, err := r.quiet(produce(12, topic, id, 0, b))
+		_, err = r.until("a batch is appended", produce(12, topic, id, 0, b), func(resp kmsg.Response) bool {
+			p := resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]
+			return p.ErrorCode == 0 && p.BaseOffset == int64(3*i)
+		})
 		if err != nil {
 			return id, err
-		}
-		if p := resp.(*kmsg.ProduceResponse).Topics[0].Partitions[0]; p.ErrorCode != 0 || p.BaseOffset != int64(3*i) {
-			return id, fmt.Errorf("filling %s: error %d, offset %d", topic, p.ErrorCode, p.BaseOffset)
 		}
 	}
 	return id, nil

@@ -17,7 +17,7 @@ import (
 )
 
 // settle is longer than a Kafka node on one machine takes to apply its own metadata.
-const settle = 200 * time.Millisecond
+const settle = 1000 * time.Millisecond
 
 func main() {
 	if len(os.Args) < 3 {
