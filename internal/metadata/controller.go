@@ -100,9 +100,16 @@ func (s *step) forget() {
 	s.effective, s.topicConfigs = nil, nil
 }
 
-// newID draws a random id that clients and Kafka accept: not reserved, text not starting with '-'.
-func (s *step) newID() [16]byte { return randomID(s.rnd) }
+// newTopicID draws an id that no topic has.
+func (s *step) newTopicID() [16]byte {
+	id := randomID(s.rnd)
+	for s.img().TopicByID(id) != nil {
+		id = randomID(s.rnd)
+	}
+	return id
+}
 
+// randomID draws a random id that clients and Kafka accept: not reserved, text not starting with '-'.
 func randomID(rnd io.Reader) (id [16]byte) {
 	for {
 		if _, err := io.ReadFull(rnd, id[:]); err != nil {

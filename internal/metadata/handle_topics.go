@@ -76,7 +76,7 @@ func (s *step) createTopic(want *kmsg.CreateTopicsRequestTopic, created *int, ou
 	if *created += len(replicas); *created > maxPartitionsPerRequest {
 		return refuse(protocol.CodePolicyViolation, "One request may create at most %d partitions.", maxPartitionsPerRequest)
 	}
-	t := &kafkarecord.TopicRecord{Name: want.Topic, TopicID: s.newID()}
+	t := &kafkarecord.TopicRecord{Name: want.Topic, TopicID: s.newTopicID()}
 	s.emit(t, 0)
 	for _, name := range sortedKeys(overrides) {
 		value := overrides[name]

@@ -86,6 +86,17 @@ type snapshotResult struct {
 // Open recovers the metadata log of o.Dir (creating it when missing), elects this node and
 // publishes the whole state once to the observers.
 func Open(o Options) (*Node, error) {
+	n, err := newNode(o)
+	if err != nil {
+		return nil, err
+	}
+	n.snapshotIfDue()
+	go n.loop()
+	return n, nil
+}
+
+// newNode is Open without the loop.
+func newNode(o Options) (*Node, error) {
 	if o.Endpoint == (Listener{}) {
 		o.Endpoint = Listener{Name: "CONTROLLER", Host: "localhost", Port: 9093}
 	}
@@ -100,15 +111,9 @@ func Open(o Options) (*Node, error) {
 	if err := n.activate(levels); err != nil {
 		return nil, errors.Join(err, log.close())
 	}
-	n.image.Store(log.image)
-	first := newDraft(log.image)
-	first.touchAll(log.image)
-	delta := first.diff(NewImage(o.ClusterID), log.image)
-	for _, obs := range o.Observers {
-		obs.Publish(delta)
-	}
-	n.snapshotIfDue()
-	go n.loop()
+	all := newDraft(log.image)
+	all.touchAll(log.image)
+	n.publish(all.diff(NewImage(o.ClusterID), log.image))
 	return n, nil
 }
 
@@ -306,11 +311,10 @@ func (n *Node) publish(delta *Delta) {
 // snapshotIfDue starts a snapshot when enough was written since the last one, and otherwise sets the
 // one timer that does it later. A log with nothing new has no timer.
 func (n *Node) snapshotIfDue() {
-	switch limit := n.o.Config.Long("metadata.log.max.record.bytes.between.snapshots"); {
-	case n.writing || n.log.failed != nil || n.log.sinceSnapshot == 0:
-	case n.log.sinceSnapshot >= limit:
+	if n.snapshotDue() {
 		n.startSnapshot()
-	case n.dirtyAt == nil:
+	}
+	if n.dirtyAt == nil && !n.writing && n.log.failed == nil && n.log.sinceSnapshot > 0 {
 		if ms := n.o.Config.Long("metadata.log.max.snapshot.interval.ms"); ms > 0 {
 			n.timer = time.NewTimer(time.Duration(ms) * time.Millisecond)
 			n.dirtyAt = n.timer.C
@@ -318,17 +322,28 @@ func (n *Node) snapshotIfDue() {
 	}
 }
 
+func (n *Node) snapshotDue() bool {
+	return !n.writing && n.log.sinceSnapshot >= n.o.Config.Long("metadata.log.max.record.bytes.between.snapshots")
+}
+
 // startSnapshot writes the present image in the background.
 func (n *Node) startSnapshot() {
+	if write := n.beginSnapshot(); write != nil {
+		go func() { n.snapshots <- write() }()
+	}
+}
+
+// beginSnapshot fixes the state to write and returns what writes it, nil when there is nothing to do.
+func (n *Node) beginSnapshot() (write func() snapshotResult) {
 	if n.writing || n.log.failed != nil || n.log.sinceSnapshot == 0 {
-		return
+		return nil
 	}
 	img, err := n.log.startSnapshot()
 	if err != nil {
 		n.o.Logger.Error("a metadata snapshot cannot be started", "error", err)
 	}
 	if img == nil {
-		return
+		return nil
 	}
 	if n.timer != nil {
 		n.timer.Stop()
@@ -336,10 +351,10 @@ func (n *Node) startSnapshot() {
 	}
 	n.writing = true
 	now := n.o.Now().UnixMilli()
-	go func() {
+	return func() snapshotResult {
 		id, err := writeCheckpoint(n.o.FS, n.log.dir, img, now)
-		n.snapshots <- snapshotResult{id, err}
-	}()
+		return snapshotResult{id, err}
+	}
 }
 
 // snapshotDone removes what the snapshot replaces. A failed one leaves everything as it was: the WAL

@@ -162,6 +162,6 @@ func (s *step) stripedBrokers() []int32 {
 
 // randomBelow draws a number below n.
 func (s *step) randomBelow(n int) int {
-	id := s.newID()
+	id := randomID(s.rnd)
 	return int(binary.BigEndian.Uint32(id[:]) % uint32(n))
 }
