@@ -34,6 +34,7 @@ type reader struct {
 	pos, to    int64 // the window being read; none when pos == to
 	windowSize int64 // backward: offsets of the next window
 	window     []RecordRow
+	trimmed    bool        // older rows of the window were dropped, to be read again
 	rows       []RecordRow // ready, in output order
 	rowBytes   int64
 	chunk      int // rows to hold ready
@@ -247,6 +248,7 @@ func (r *reader) add(row RecordRow) {
 	r.window = append(r.window, row)
 	if len(r.window) >= 2*r.chunk { // only the newest are wanted; the others are read again if needed
 		r.window = append(r.window[:0], r.window[len(r.window)-r.chunk:]...)
+		r.trimmed = true
 	}
 }
 
@@ -261,6 +263,9 @@ func (r *reader) closeWindow() {
 	found := int64(len(r.window))
 	if found > int64(r.chunk) {
 		r.window = r.window[found-int64(r.chunk):]
+		r.trimmed = true
+	}
+	if r.trimmed {
 		low = r.window[0].Offset
 	}
 	slices.Reverse(r.window)
@@ -271,7 +276,7 @@ func (r *reader) closeWindow() {
 	if found < int64(r.chunk) {
 		r.windowSize = min(r.windowSize*2, 1<<40)
 	}
-	r.high, r.window = low, nil
+	r.high, r.window, r.trimmed = low, nil, false
 	r.pos, r.to = 0, 0
 }
 
