@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"klamm/internal/protocol"
+	"klamm/internal/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -522,39 +523,39 @@ func TestTimersOfTheRuntime(t *testing.T) {
 	})
 }
 
-func TestManyGroupsShareBatches(t *testing.T) {
-	inBubble(t, func(t *testing.T, log *memLog, a *answers) {
-		p := PartitionFor("g", DefaultPartitions)
-		var same []string
-		for i := 0; len(same) < 50; i++ {
-			if name := fmt.Sprint("group-", i); PartitionFor(name, DefaultPartitions) == p {
-				same = append(same, name)
-			}
+// gatedLog holds appends until the test lets them go.
+type gatedLog struct {
+	*memLog
+	gate chan struct{}
+}
+
+func (l *gatedLog) Append(ctx context.Context, topic string, partition int32, batch record.Batch) (int64, error) {
+	<-l.gate
+	return l.memLog.Append(ctx, topic, partition, batch)
+}
+
+// TestRequestsShareBatches lets 50 commits arrive while the log is busy: they are one batch.
+func TestRequestsShareBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &gatedLog{memLog: newMemLog(), gate: make(chan struct{})}
+		r := newTestRuntime(t, log, testConfig(t, nil))
+		leadAll(r, 0)
+		synctest.Wait()
+		a := newAnswers(t, r)
+		for i := range 51 {
+			a.ask(fmt.Sprint(i), commitRequest("g", int64(i)), 8)
 		}
-		before, _ := log.counts()
-		answered := make(chan int16, len(same))
-		a.runtime.runners[p].mu.Lock() // so that all arrive before the first is handled
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for _, name := range same {
-				req := commitRequest(name, 1)
-				req.SetVersion(8)
-				go a.runtime.Request(context.Background(), req, "c", "/h", func(resp kmsg.Response) {
-					answered <- resp.(*kmsg.OffsetCommitResponse).Topics[0].Partitions[0].ErrorCode
-				})
-			}
-		}()
-		<-done
-		a.runtime.runners[p].mu.Unlock()
-		for range same {
-			if code := <-answered; code != 0 {
+		close(log.gate)
+		synctest.Wait()
+		for i := range 51 {
+			if code := commitCode(t, a.got[fmt.Sprint(i)]); code != 0 {
 				t.Fatalf("commit: %s", protocol.CodeName(code))
 			}
 		}
-		if after, _ := log.counts(); after-before > 25 {
-			t.Errorf("50 commits at once took %d appends", after-before)
+		if appends, _ := log.counts(); appends != 2 {
+			t.Errorf("%d appends, want 2: one for the first commit, one for the rest", appends)
 		}
+		r.Close()
 	})
 }
 
