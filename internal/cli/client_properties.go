@@ -8,6 +8,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"klamm/internal/explorer"
 	"klamm/internal/record"
 )
 
@@ -150,11 +151,20 @@ func clientOptions(props map[string]string) ([]kgo.Opt, error) {
 	return append(opts, security...), err
 }
 
-// securityOptions are those of encryption and logins.
+// securityOptions are those of encryption and logins, made by the explorer, which knows them all.
 func securityOptions(props map[string]string) ([]kgo.Opt, error) {
-	protocol := props["security.protocol"]
-	if protocol == "" || strings.EqualFold(protocol, "PLAINTEXT") {
+	security := map[string]string{}
+	for name, value := range props {
+		if isSecurityProperty(name) {
+			security[name] = value
+		}
+	}
+	if len(security) == 0 {
 		return nil, nil
 	}
-	return nil, usagef("security.protocol=%s is not supported by the client commands yet; only PLAINTEXT is", protocol)
+	opts, err := explorer.ClientOptions(security)
+	if err != nil {
+		return nil, usagef("%v", err)
+	}
+	return opts, nil
 }

@@ -55,20 +55,25 @@ func (r *recordLine) appendJSON(dst []byte) []byte {
 	dst = append(dst, ',')
 	dst = appendField(dst, "value", r.Value)
 	if len(r.Headers) > 0 {
-		dst = append(dst, `,"headers":[`...)
-		for i, h := range r.Headers {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = append(dst, '{')
-			dst = appendField(dst, "key", []byte(h.Key))
-			dst = append(dst, ',')
-			dst = appendField(dst, "value", h.Value)
-			dst = append(dst, '}')
-		}
-		dst = append(dst, ']')
+		dst = append(dst, `,"headers":`...)
+		dst = appendHeaders(dst, r.Headers)
 	}
 	return append(dst, '}')
+}
+
+func appendHeaders(dst []byte, headers []headerLine) []byte {
+	dst = append(dst, '[')
+	for i, h := range headers {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, '{')
+		dst = appendField(dst, "key", []byte(h.Key))
+		dst = append(dst, ',')
+		dst = appendField(dst, "value", h.Value)
+		dst = append(dst, '}')
+	}
+	return append(dst, ']')
 }
 
 // appendField appends "name":VALUE, and "nameEncoding":"base64" when the bytes are no text.

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+
+	"klamm/internal/kafkarecord"
 )
 
 func newTopic(s Streams) *cobra.Command {
@@ -72,7 +74,7 @@ func (cl *client) topicLines(ctx context.Context, internal bool) ([]topicLine, e
 		if t.IsInternal && !internal {
 			continue
 		}
-		l := topicLine{Topic: t.Topic, ID: t.ID.String(), Partitions: len(t.Partitions), Internal: t.IsInternal}
+		l := topicLine{Topic: t.Topic, ID: kafkarecord.FormatUUID(t.ID), Partitions: len(t.Partitions), Internal: t.IsInternal}
 		for _, p := range t.Partitions {
 			l.ReplicationFactor = max(l.ReplicationFactor, len(p.Replicas))
 		}

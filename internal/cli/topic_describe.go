@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/twmb/franz-go/pkg/kadm"
+
+	"klamm/internal/kafkarecord"
 )
 
 // topicDescription is everything about one topic.
@@ -109,7 +111,7 @@ func (cl *client) describeTopics(ctx context.Context, topics []string, allConfig
 	}
 	var out []topicDescription
 	for _, topic := range known {
-		t := topicDescription{Topic: topic, ID: details[topic].ID.String(), Internal: details[topic].IsInternal, Configs: []configValue{}}
+		t := topicDescription{Topic: topic, ID: kafkarecord.FormatUUID(details[topic].ID), Internal: details[topic].IsInternal, Configs: []configValue{}}
 		for _, id := range slices.Sorted(maps.Keys(details[topic].Partitions)) {
 			t.Partitions = append(t.Partitions, describePartition(details[topic].Partitions[id], starts, ends))
 		}
