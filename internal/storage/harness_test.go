@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"math/rand"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -58,8 +60,8 @@ func (t *timers) fire() {
 	list := t.list
 	t.list = nil
 	t.mu.Unlock()
-	for _, f := range list {
-		f()
+	for _, id := range slices.Sorted(maps.Keys(list)) {
+		list[id]()
 	}
 }
 
@@ -110,6 +112,7 @@ func (w *world) openManager() *LogManager {
 func (w *world) open() *Log {
 	w.t.Helper()
 	w.openManager()
+	w.m.Recover([]LogSpec{{TopicPartition{"t", 0}, testTopicID, w.cfg}})
 	l, err := w.m.GetOrCreate("t", testTopicID, 0, w.cfg)
 	if err != nil {
 		w.t.Fatalf("open log: %v", err)

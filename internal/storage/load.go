@@ -34,10 +34,9 @@ type loader struct {
 	recoveryPoint int64 // everything below was durable
 	startOffset   int64 // of log-start-offset-checkpoint
 
-	segments     []*LogSegment
-	snapshots    []int64 // offsets of the snapshot files found
-	firstChecked int     // of segments, by recover
-	changed      bool    // files were cut, removed or renamed
+	segments  []*LogSegment
+	snapshots []int64 // offsets of the snapshot files found
+	changed   bool    // files were cut, removed or renamed
 }
 
 // load finds the state of the partition on disk.
@@ -255,9 +254,14 @@ func (s *LogSegment) readFirstTimestamp(f vfs.File) error {
 	return nil
 }
 
-// removeStraySnapshots keeps the snapshots at segment starts and the newest one, as Kafka does: every
-// clean shutdown leaves one at the end the log had then.
-func (l *loader) removeStraySnapshots() error {
+// sortSnapshots removes snapshots that are not needed. After a crash those within the segments that
+// were checked go: the ones at rolled segments' ends are written anew. Else the ones at segment
+// starts and the newest stay, as in Kafka: every clean shutdown leaves one at the end the log had then.
+func (l *loader) sortSnapshots(first int) error {
+	if first < len(l.segments) {
+		base := l.segments[first].base
+		return l.removeSnapshots(func(offset int64) bool { return offset > base })
+	}
 	if len(l.snapshots) < 2 {
 		return nil
 	}
@@ -289,18 +293,18 @@ func (l *loader) finish(first int) error {
 	l.epochs.truncateFromEnd(end)
 	l.epochs.truncateFromStart(start)
 	l.sealed.Store(l.firstPending())
-	if err := l.removeStraySnapshots(); err != nil {
+	if err := l.sortSnapshots(first); err != nil {
 		return err
 	}
-	if first == len(l.segments) && !l.changed {
-		return nil
+	if !l.changed && !l.newDir && (first == len(l.segments) || end <= l.recoveryPoint) {
+		return nil // nothing was touched, and all of it is durable
 	}
 	for _, s := range l.segments[min(first, len(l.segments)-1):] {
 		if err := s.sync(s.size.Load()); err != nil {
 			return l.manager.fail("sync", err)
 		}
 	}
-	if err := l.writeEpochs(); err != nil {
+	if _, err := l.writeEpochs(); err != nil {
 		return err
 	}
 	if err := l.syncEntries(true, l.newDir); err != nil {

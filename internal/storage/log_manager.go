@@ -72,6 +72,7 @@ type LogManager struct {
 	lock           io.Closer
 	clean          bool
 	cleanEpoch     int64
+	boot           string // names this run of the machine, empty when unknown
 	sameBoot       bool
 	files          openFiles
 	buffers        bufferPools
@@ -85,15 +86,16 @@ type LogManager struct {
 	lastCheckpoint time.Time  // guarded by checkpointMu
 	written        checkpoints
 
-	mu     sync.Mutex // of the maps only: no other lock is taken and nothing slow done under it
-	logs   map[TopicPartition]*logSlot
-	timers map[int]func() bool
-	timer  int
+	mu      sync.Mutex // of the maps only: no other lock is taken and nothing slow done under it
+	logs    map[TopicPartition]*logSlot
+	deleted map[TopicPartition]bool // since the start; their checkpoint entries go
+	timers  map[int]func() bool
+	timer   int
 }
 
-// checkpoints are the three offset files of a log directory.
+// checkpoints are the contents of the checkpoint files of a log directory.
 type checkpoints struct {
-	recoveryPoints, startOffsets, highWatermarks OffsetCheckpoint
+	recoveryPoints, startOffsets, highWatermarks, unchecked OffsetCheckpoint
 }
 
 // logSlot is a partition that is open, being opened, or could not be opened.
@@ -278,6 +280,11 @@ func (m *LogManager) Recover(specs []LogSpec) map[TopicPartition]error {
 			mu.Unlock()
 		}
 	})
+	if !m.sameBoot && m.boot != "" {
+		if err := m.writeProcessFile(m.boot); err != nil {
+			m.logger.Warn("cannot note that all logs are recovered", "dir", m.dir, "error", err)
+		}
+	}
 	return failed
 }
 
@@ -324,8 +331,40 @@ func (m *LogManager) writeCleanShutdown(brokerEpoch int64) error {
 	if err := m.Checkpoint(); err != nil {
 		return err
 	}
+	if err := m.writeUnchecked(); err != nil {
+		return err
+	}
 	if err := m.syncRoot(); err != nil {
 		return err
 	}
 	return writeAtomic(m.fs, filepath.Join(m.dir, cleanShutdownFile), AppendCleanShutdown(nil, brokerEpoch))
+}
+
+// writeUnchecked lists the partitions on disk that the clean shutdown does not speak for.
+func (m *LogManager) writeUnchecked() error {
+	entries, err := m.fs.ReadDir(m.dir)
+	if err != nil {
+		return &ReadError{m.dir, err}
+	}
+	m.checkpointMu.Lock()
+	defer m.checkpointMu.Unlock()
+	unchecked := OffsetCheckpoint{}
+	m.mu.Lock()
+	for _, entry := range entries {
+		tp, ok := parseDirName(entry.Name())
+		if !ok || !entry.IsDir() || !m.mustCheck(tp) {
+			continue
+		}
+		if slot := m.logs[tp]; slot == nil || slot.log == nil {
+			unchecked[tp] = 0
+		}
+	}
+	m.mu.Unlock()
+	return m.writeCheckpoint(uncheckedFile, unchecked, &m.written.unchecked)
+}
+
+// mustCheck tells whether a partition on disk may have been left in the middle of something.
+func (m *LogManager) mustCheck(tp TopicPartition) bool {
+	_, listed := m.written.unchecked[tp]
+	return !m.clean || listed
 }

@@ -77,7 +77,7 @@ func (m *LogManager) collect(former OffsetCheckpoint, of func(*Log) (int64, bool
 	out := OffsetCheckpoint{}
 	m.mu.Lock()
 	for tp, offset := range former {
-		if slot := m.logs[tp]; slot == nil || slot.log == nil {
+		if slot := m.logs[tp]; !m.deleted[tp] && (slot == nil || slot.log == nil) {
 			out[tp] = offset
 		}
 	}

@@ -73,7 +73,7 @@ func (m *LogManager) openLog(tp TopicPartition, topicID [16]byte, cfg LogConfig)
 	}
 	m.checkpointMu.Lock()
 	load := loader{
-		Log: l, clean: m.clean, sameBoot: m.sameBoot,
+		Log: l, clean: !m.mustCheck(tp), sameBoot: m.sameBoot,
 		recoveryPoint: m.written.recoveryPoints[tp], startOffset: m.written.startOffsets[tp],
 	}
 	mark := m.written.highWatermarks[tp]
@@ -169,6 +169,9 @@ func (l *Log) createDir() error {
 	if err := l.manager.forget(l.tp); err != nil {
 		return err
 	}
+	l.manager.mu.Lock()
+	delete(l.manager.deleted, l.tp)
+	l.manager.mu.Unlock()
 	l.newDir = true
 	if err := l.manager.fs.MkdirAll(l.dir); err != nil {
 		return l.manager.failUnlessFull("creating a directory", err)
@@ -229,8 +232,9 @@ func (m *LogManager) Delete(topic string, partition int32) error {
 	}
 	m.mu.Lock()
 	delete(m.logs, tp)
+	m.deleted[tp] = true
 	m.mu.Unlock()
-	m.noteProgress()
+	m.noteProgress() // writes checkpoints without the partition, which also makes the rename durable
 	if to != "" {
 		m.removeLater([]string{to}, delay)
 	}

@@ -17,9 +17,14 @@ import (
 )
 
 const (
-	// processFile says which process used the log directory last and in which run of the machine.
-	// It is not synced: after a power cut it may be anything, which is taken as another run.
+	// processFile says which process used the log directory last, and in which run of the machine all
+	// its logs were recovered. It is not synced: after a power cut it may be anything, which is taken
+	// as another run.
 	processFile = ".klamm-process"
+
+	// uncheckedFile lists partitions that a clean shutdown does not speak for: after a crash they
+	// were not opened, or were found damaged, so that the next start must check them again.
+	uncheckedFile = ".klamm-unchecked"
 
 	// bootIDFile is where Linux tells one run of the machine from another.
 	bootIDFile = "/proc/sys/kernel/random/boot_id"
@@ -55,6 +60,7 @@ func newLogManager(o LogManagerOptions) *LogManager {
 		checkpointInterval:   checkpointMaxInterval,
 		producerExpirationMs: defaultProducerExpirationMs,
 		logs:                 map[TopicPartition]*logSlot{},
+		deleted:              map[TopicPartition]bool{},
 		timers:               map[int]func() bool{},
 	}
 	m.files.fs, m.files.limit = o.FS, o.MaxOpenFiles
@@ -106,13 +112,13 @@ func mkdirSynced(fsys vfs.FS, dir string) error {
 }
 
 func (m *LogManager) open(o LogManagerOptions) error {
-	boot := readBootID(m.fs)
+	m.boot = readBootID(m.fs)
 	_, lastBoot := readProcessFile(m.fs, m.dir)
-	m.sameBoot = boot != "" && boot == lastBoot
+	m.sameBoot = m.boot != "" && m.boot == lastBoot
 	if err := m.openIdentity(o); err != nil {
 		return err
 	}
-	if err := m.writeProcessFile(boot); err != nil {
+	if err := m.writeProcessFile(lastBoot); err != nil {
 		return &NotWritableError{m.dir, err}
 	}
 	if err := m.readCheckpoints(); err != nil {
@@ -195,6 +201,7 @@ func (m *LogManager) readCheckpoints() error {
 		recoveryPointFile: &m.written.recoveryPoints,
 		logStartFile:      &m.written.startOffsets,
 		highWatermarkFile: &m.written.highWatermarks,
+		uncheckedFile:     &m.written.unchecked,
 	} {
 		content, err := readOffsetCheckpoint(m.fs, filepath.Join(m.dir, name))
 		if bad := (*FormatError)(nil); errors.As(err, &bad) {

@@ -19,7 +19,6 @@ import (
 // may write pages out of order, so bytes that were never synced can be missing before others that
 // made it; the log is cut there, and the bytes taken away are kept in a file with suffix .cut.
 func (l *loader) recover(first int) error {
-	l.firstChecked = first
 	replayFrom, err := l.loadSnapshot(l.segments[first].base)
 	if err != nil {
 		return err
@@ -45,7 +44,7 @@ func (l *loader) recover(first int) error {
 			}
 		}
 	}
-	return l.forgetSnapshots(l.segments[first].base)
+	return nil
 }
 
 // checkSeam compares the end of a segment with the start of the next one. Only compaction leaves gaps.
@@ -57,11 +56,6 @@ func (l *loader) checkSeam(s, next *LogSegment) *damage {
 		return &damage{s.size.Load(), s.nextOffset, fmt.Sprintf("the segment ends at offset %d, the next one begins at %d", s.nextOffset, next.base)}
 	}
 	return nil
-}
-
-// forgetSnapshots removes the snapshots after offset: those of rolled segments are written anew.
-func (l *loader) forgetSnapshots(offset int64) error {
-	return l.removeSnapshots(func(o int64) bool { return o > offset })
 }
 
 // sealRecovered queues the index files and snapshot of a checked segment that another follows.
@@ -205,5 +199,5 @@ func (l *loader) cutTail(i int, size int64) error {
 	if err := s.truncateTo(size, s.nextOffset); err != nil {
 		return l.manager.fail("truncation", err)
 	}
-	return l.forgetSnapshots(l.segments[l.firstChecked].base)
+	return nil
 }

@@ -158,7 +158,7 @@ func (l *Log) writeSealed(task sealTask) error {
 			return l.manager.failUnlessFull("writing a producer snapshot", err)
 		}
 	}
-	if err := l.writeEpochs(); err != nil {
+	if synced, err := l.writeEpochs(); synced || err != nil {
 		return err
 	}
 	if err := l.manager.fs.SyncDir(l.dir); err != nil {
@@ -167,17 +167,17 @@ func (l *Log) writeSealed(task sealTask) error {
 	return nil
 }
 
-// writeEpochs writes leader-epoch-checkpoint when the epochs changed.
-func (l *Log) writeEpochs() error {
+// writeEpochs writes leader-epoch-checkpoint when the epochs changed; that syncs the directory too.
+func (l *Log) writeEpochs() (synced bool, err error) {
 	data, version, changed := l.epochs.unwritten()
 	if !changed {
-		return nil
+		return false, nil
 	}
 	if err := writeAtomic(l.manager.fs, filepath.Join(l.dir, leaderEpochFile), data); err != nil {
-		return l.manager.failUnlessFull("writing leader-epoch-checkpoint", err)
+		return false, l.manager.failUnlessFull("writing leader-epoch-checkpoint", err)
 	}
 	l.epochs.markWritten(version)
-	return nil
+	return true, nil
 }
 
 // close closes the files. With clean it writes what a clean start needs (indexes, producer snapshot,
@@ -227,7 +227,8 @@ func (l *Log) flushForClose() error {
 	}
 	l.appendMu.Unlock()
 	if !write {
-		return l.writeEpochs()
+		_, err := l.writeEpochs()
+		return err
 	}
 	if err := l.writeSealed(task); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (l *Log) cutTo(left, gone []*LogSegment, offset int64) error {
 	startLowered := l.start.Load() > end // the batch that straddled the start went as a whole
 	l.start.Store(min(l.start.Load(), end))
 	l.epochs.truncateFromEnd(end)
-	if err := l.writeEpochs(); err != nil {
+	if _, err := l.writeEpochs(); err != nil {
 		return err
 	}
 	if err := l.removeSnapshots(func(o int64) bool { return o > end }); err != nil {
@@ -181,7 +181,7 @@ func (l *Log) restartAt(offset int64) error {
 	if err := l.removeSnapshots(func(int64) bool { return true }); err != nil {
 		return err
 	}
-	if err := l.writeEpochs(); err != nil {
+	if _, err := l.writeEpochs(); err != nil {
 		return err
 	}
 	if err := l.syncEntries(true, l.newDir); err != nil {
