@@ -21,9 +21,12 @@ import {
 
 // Mantine's own scale, tied to the names in tokens.css. Both schemes' colours live there.
 
+function tuple(...names: string[]): MantineColorsTuple {
+  return names.map((name) => `var(--k-${name})`) as unknown as MantineColorsTuple;
+}
+
 function shades(name: string): MantineColorsTuple {
-  const shade = `var(--k-${name})`;
-  return [shade, shade, shade, shade, shade, shade, shade, shade, shade, shade];
+  return tuple(...Array.from({ length: 10 }, () => name));
 }
 
 const small = { defaultProps: { size: 'xs' } };
@@ -33,7 +36,36 @@ export const theme = createTheme({
   fontFamilyMonospace: 'var(--k-mono)',
   headings: { fontFamily: 'var(--k-font)', fontWeight: 'var(--k-weight-strong)' },
   primaryColor: 'accent',
-  colors: { accent: shades('accent'), good: shades('good'), warn: shades('warn'), bad: shades('bad') },
+  colors: {
+    dark: tuple(
+      'fg',
+      'fg-soft',
+      'fg-dim',
+      'fg-dim',
+      'line-strong',
+      'bg-hover',
+      'bg-raised',
+      'bg',
+      'bg-bar',
+      'bg',
+    ),
+    gray: tuple(
+      'bg-hover',
+      'bg-hover',
+      'line-soft',
+      'line-color',
+      'line-strong',
+      'fg-dim',
+      'fg-dim',
+      'fg-soft',
+      'fg',
+      'fg',
+    ),
+    accent: shades('accent'),
+    good: shades('good'),
+    warn: shades('warn'),
+    bad: shades('bad'),
+  },
   fontSizes: {
     xs: 'var(--k-text)',
     sm: 'var(--k-text)',
@@ -55,17 +87,26 @@ export const theme = createTheme({
   respectReducedMotion: true,
   components: {
     ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray' } }),
-    Button: Button.extend(small),
+    Button: Button.extend({ ...small, styles: { root: { fontWeight: 'var(--k-weight-medium)' } } }),
     Checkbox: Checkbox.extend(small),
     Input: Input.extend(small),
-    InputWrapper: Input.Wrapper.extend(small),
+    InputWrapper: Input.Wrapper.extend({
+      ...small,
+      styles: { label: { marginBottom: 'var(--k-1)' }, description: { marginBottom: 'var(--k-1)' } },
+    }),
     Menu: Menu.extend({ defaultProps: { shadow: 'sm', transitionProps: { duration: 0 } } }),
     Modal: Modal.extend({
       defaultProps: { transitionProps: { duration: 0 }, centered: false, yOffset: 'var(--k-6)' },
     }),
     NumberInput: NumberInput.extend(small),
     Popover: Popover.extend({ defaultProps: { shadow: 'sm', transitionProps: { duration: 0 } } }),
-    SegmentedControl: SegmentedControl.extend({ defaultProps: { size: 'xs', transitionDuration: 0 } }),
+    SegmentedControl: SegmentedControl.extend({
+      defaultProps: { size: 'xs', transitionDuration: 0 },
+      styles: {
+        root: { backgroundColor: 'var(--k-bg-hover)' },
+        indicator: { backgroundColor: 'var(--k-bg-pill)', boxShadow: 'none' },
+      },
+    }),
     Select: Select.extend({
       defaultProps: {
         size: 'xs',

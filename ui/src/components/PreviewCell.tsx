@@ -1,6 +1,7 @@
 import { useTranslation } from 'react-i18next';
 import type { Preview } from '../api/types';
 import { showBlanks } from '../lib/blanks';
+import { spaceHex } from '../lib/bytes';
 import { tokenizePreview } from '../lib/json';
 import css from './code.module.css';
 import { Tag } from './values';
@@ -20,7 +21,7 @@ export function PreviewCell({ preview, tombstone }: { preview: Preview; tombston
     case 'empty':
       return (
         <>
-          <i className={css.nothing}>{t('value.empty')}</i> <Tag>0 B</Tag>
+          <i className={css.nothing}>{t('value.empty')}</i> <Tag>{t('value.zero')}</Tag>
         </>
       );
     case 'json':
@@ -47,7 +48,7 @@ export function PreviewCell({ preview, tombstone }: { preview: Preview; tombston
     case 'binary':
       return (
         <span className={css.binary} title={preview.reason}>
-          {(preview.text.slice(0, drawnAtMost).match(/../g) ?? []).join(' ')}
+          {spaceHex(preview.text.slice(0, drawnAtMost))}
           {preview.truncated && ' …'}
         </span>
       );

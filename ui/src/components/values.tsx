@@ -1,5 +1,6 @@
 import { Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { useTranslation } from 'react-i18next';
 import { useFormat } from '../lib/format';
 import css from './values.module.css';
 
@@ -32,9 +33,10 @@ export function Estimate({ value, reason }: { value: string; reason: string }) {
 
 /** Bytes as a size, the exact count on hover. */
 export function Size({ bytes }: { bytes: string }) {
-  const { size, num } = useFormat();
+  const { t } = useTranslation();
+  const { size, plural } = useFormat();
   return (
-    <span className={css.mono} title={`${num(bytes)} B`}>
+    <span className={css.mono} title={t('count.bytes', plural(bytes))}>
       {size(bytes)}
     </span>
   );

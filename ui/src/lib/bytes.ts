@@ -29,6 +29,11 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join(' ');
 }
 
+/** Hex digits with a blank between bytes, whether they had one or not. */
+export function spaceHex(hex: string): string {
+  return (hex.replace(/\s/g, '').match(/../g) ?? []).join(' ');
+}
+
 /** Text when the bytes are UTF-8 throughout, else null. A byte order mark stays. */
 export function fromUTF8(bytes: Uint8Array): string | null {
   try {

@@ -8,10 +8,13 @@ const steps = [
   ['seconds', 1000n],
 ] as const;
 
+const longest = 9_223_372_036_854_775_807n;
+
 /** Milliseconds in the largest unit that divides them, exact: 7 d, 36 h, 1500 ms. -1 is for ever. */
 export function formatRetention(ms: string, t: TFunction): string {
   if (!isInteger(ms)) return ms;
   const value = BigInt(ms);
+  if (value === longest) return t('duration.max');
   if (value < 0n) return t('duration.forever');
   for (const [unit, size] of steps) {
     if (value >= size && value % size === 0n) return t(`duration.${unit}`, { n: (value / size).toString() });

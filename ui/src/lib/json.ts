@@ -137,7 +137,7 @@ export function prettyPrint(text: string): string | null {
 export function tokenizePreview(text: string): Token[] {
   const tokens: Token[] = [];
   const pattern =
-    /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\]:,])|([^"{}[\]:,]+|")/g;
+    /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)|([{}[\]:,]|\s+|[^\s"{}[\]:,]+|")/g;
   for (const match of text.matchAll(pattern)) {
     if (match[1] !== undefined) {
       tokens.push({ kind: match[2] === undefined ? 'string' : 'key', text: match[1] });

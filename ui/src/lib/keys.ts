@@ -16,9 +16,8 @@ function takes(target: EventTarget | null, key: string): boolean {
 
 /** True while a dialog or a menu is open: the page below must not react to keys. */
 function covered(): boolean {
-  return (
-    document.querySelector('[role="dialog"][aria-modal="true"], [role="menu"], [role="listbox"]') !== null
-  );
+  const covers = document.querySelectorAll('[role="dialog"][aria-modal="true"], [role="menu"], [role="listbox"]');
+  return [...covers].some((cover) => cover.checkVisibility()); // a closed list may stay in the page
 }
 
 /** The name of a key press: "mod+k" for Ctrl or Cmd, else the key itself. */

@@ -24,13 +24,13 @@ type KnownSource = keyof typeof en.configSource;
 
 function useColumns(): Column<ConfigEntry>[] {
   const { t } = useTranslation();
-  const { num, size } = useFormat();
+  const { size } = useFormat();
   return useMemo<Column<ConfigEntry>[]>(() => {
     const value = (row: ConfigEntry) => (row.sensitive ? t('config.secret') : (row.value ?? ''));
     const meaning = (row: ConfigEntry) => {
       if (row.value === undefined || !/^\d{4,}$/.test(row.value)) return '';
       if (row.name.endsWith('.ms')) return formatRetention(row.value, t);
-      return row.name.endsWith('.bytes') ? size(row.value) : num(row.value);
+      return row.name.endsWith('.bytes') ? size(row.value) : '';
     };
     const source = (row: ConfigEntry) =>
       row.source in en.configSource ? t(`configSource.${row.source as KnownSource}`) : row.source;
@@ -73,7 +73,7 @@ function useColumns(): Column<ConfigEntry>[] {
       },
       { id: 'type', title: t('config.type'), chars: 10, yields: 0, text: (row) => row.type ?? '' },
     ];
-  }, [t, num, size]);
+  }, [t, size]);
 }
 
 export function ConfigurationTab({ cluster, topic, tabs }: TopicTabProps) {

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { topicQuery } from '../api/queries';
-import type { RecordRow } from '../api/types';
+import type { ProblemBody, RecordRow } from '../api/types';
 import { MessageRange } from '../components/messages/MessageRange';
 import { RecordPanel } from '../components/messages/RecordPanel';
 import { ScanStatus } from '../components/messages/ScanStatus';
@@ -18,7 +18,7 @@ import { useFormat } from '../lib/format';
 import { useKeys } from '../lib/keys';
 import { matchWords } from '../lib/match';
 import { formatRecord, type MessageQuery, parseMessageQuery, parseRecord } from '../lib/search';
-import { useScan } from '../lib/useScan';
+import { type ScanView, useScan } from '../lib/useScan';
 import { useSearch } from '../lib/useSearch';
 import css from './Messages.module.css';
 import type { TopicTabProps } from './Topic';
@@ -34,10 +34,16 @@ function sharedDate(rows: readonly RecordRow[], date: (epoch: string) => string)
   return rows.every((row) => date(row.timestamp) === day) ? day : null;
 }
 
+/** Room for a time, or for a clock below a date and zone in smaller letters. */
+function timeChars(several: boolean, zone: string): number {
+  return several ? 24 : Math.max(13, Math.ceil((12 + zone.length) * 0.88));
+}
+
 function useColumns(rows: readonly RecordRow[]): Column<RecordRow>[] {
   const { t } = useTranslation();
   const { time, clock, date, zoneName, iso, num, size } = useFormat();
   const day = useMemo(() => sharedDate(rows, date), [rows, date]);
+  const several = rows.length > 0 && day === null;
   return useMemo<Column<RecordRow>[]>(
     () => [
       {
@@ -46,7 +52,7 @@ function useColumns(rows: readonly RecordRow[]): Column<RecordRow>[] {
           day === null
             ? t('message.timeIn', { zone: zoneName })
             : t('message.dayIn', { day, zone: zoneName }),
-        chars: 24,
+        chars: timeChars(several, zoneName),
         mono: true,
         text: (row) => iso(row.timestamp),
         cell: (row) => (
@@ -140,7 +146,7 @@ function useColumns(rows: readonly RecordRow[]): Column<RecordRow>[] {
         text: (row) => row.compression,
       },
     ],
-    [t, time, clock, iso, zoneName, num, size, day],
+    [t, time, clock, iso, zoneName, num, size, day, several],
   );
 }
 
@@ -155,6 +161,7 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
   const { view, stop, restart, proceed, pause } = useScan(cluster, topic, query);
   const detail = useQuery(topicQuery(cluster, topic)).data;
   const live = query.range.kind === 'live';
+  const failure = view.rows.length === 0 ? failureOf(view) : undefined;
   const text = search.q ?? '';
   const rows = useMemo(
     () =>
@@ -207,7 +214,7 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
           />
         </>
       }
-      banner={<Partial problems={view.problems.map((problem) => problem.problem)} />}
+      banner={!failure && <Partial problems={view.problems.map((problem) => problem.problem)} />}
       keys={[
         { keys: ['/'], label: t('keys.filter') },
         { keys: ['j', 'k'], label: t('keys.rows') },
@@ -227,8 +234,8 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
             columns={<ColumnsMenu table="messages" columns={columns} />}
           />
           <div className={css.table}>
-            {view.error && view.rows.length === 0 ? (
-              <Failure problem={view.error} onRetry={restart} />
+            {failure ? (
+              <Failure problem={failure} onRetry={restart} />
             ) : view.running && !live && view.rows.length === 0 ? (
               <Loading rows={16} />
             ) : (
@@ -269,7 +276,13 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
   );
 }
 
-function SkippedNote({ progress }: { progress: ReturnType<typeof useScan>['view']['progress'] }) {
+/** Why nothing at all could be read. */
+function failureOf(view: ScanView): ProblemBody | undefined {
+  if (view.error) return view.error;
+  return view.done?.reason === 'failed' ? view.problems[0]?.problem : undefined;
+}
+
+function SkippedNote({ progress }: { progress: ScanView['progress'] }) {
   const { t } = useTranslation();
   const { plural } = useFormat();
   if (!progress) return t('scan.committed');
@@ -281,7 +294,7 @@ function SkippedNote({ progress }: { progress: ReturnType<typeof useScan>['view'
 }
 
 interface NoMessagesProps {
-  view: ReturnType<typeof useScan>['view'];
+  view: ScanView;
   live: boolean;
   filtered: boolean;
   topic: string;

@@ -122,7 +122,7 @@ export function Send({ cluster, topic, onClose }: SendProps) {
         <HeaderFields headers={draft.headers} onChange={(headers) => change({ headers })} />
         <div className={css.pair}>
           <Select
-            label={t('message.partition')}
+            label={t('partition.id')}
             data={[
               { value: '', label: t('send.byKey') },
               ...Array.from({ length: partitions ?? 0 }, (_, index) => ({

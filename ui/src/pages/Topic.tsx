@@ -7,7 +7,7 @@ import { useTranslation } from 'react-i18next';
 import { consumersQuery, topicQuery } from '../api/queries';
 import type { TopicDetail } from '../api/types';
 import { useGo } from '../components/A';
-import { Summary } from '../components/Page';
+import { Spring, Summary } from '../components/Page';
 import { formatAgo, formatRetention } from '../lib/duration';
 import { useFormat } from '../lib/format';
 import { paths, type TopicTab, topicTabs } from '../lib/paths';
@@ -84,7 +84,7 @@ function TopicTabs({ cluster, topic, tab }: { cluster: string; topic: string; ta
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      {detail && <TopicSummary detail={detail} />}
+      {detail ? <TopicSummary detail={detail} /> : <Spring />}
       {!readOnly && (
         <>
           <Button

@@ -71,7 +71,7 @@ function Nothing({ kind, part }: { kind: 'null' | 'empty'; part: Part['part'] })
   return (
     <p className={css.nothing}>
       <i>{kind === 'null' ? 'null' : t('value.empty')}</i>{' '}
-      <Tag>{kind === 'null' ? t('value.noBytes') : '0 B'}</Tag>
+      <Tag>{kind === 'null' ? t('value.noBytes') : t('value.zero')}</Tag>
       <br />
       {t(`record.${kind}.${part}`)}
     </p>

@@ -24,6 +24,7 @@ import { problemText } from '../../lib/problem';
 import type { RecordPosition } from '../../lib/search';
 import { tokenPixels } from '../../lib/tokens';
 import { useCluster } from '../../lib/useCluster';
+import { useNarrow } from '../../lib/useNarrow';
 import { useSearch } from '../../lib/useSearch';
 import { IconAction } from '../IconAction';
 import { Failure, Loading } from '../State';
@@ -49,6 +50,7 @@ export function RecordPanel({ cluster, topic, position, onClose, onPrevious, onN
   const { num } = useFormat();
   const [search, setSearch] = useSearch();
   const [width, setWidth] = usePref('panel', '');
+  const narrow = useNarrow();
   const panel = useRef<HTMLElement>(null);
   const query = useQuery(recordQuery(cluster, topic, position.partition, position.offset));
   const tab = tabs.find((name) => name === search.view) ?? 'value';
@@ -78,6 +80,7 @@ export function RecordPanel({ cluster, topic, position, onClose, onPrevious, onN
     <aside
       ref={panel}
       className={css.panel}
+      data-narrow={narrow || undefined}
       style={{ width: width === '' ? 'var(--k-panel)' : `${width}px` }}
       aria-label={t('record.label')}
     >

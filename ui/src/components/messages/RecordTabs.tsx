@@ -1,6 +1,7 @@
 import { IconCheck, IconX } from '@tabler/icons-react';
 import { useTranslation } from 'react-i18next';
 import type { Content, RecordDetail } from '../../api/types';
+import { spaceHex } from '../../lib/bytes';
 import { useFormat } from '../../lib/format';
 import { Tag } from '../values';
 import css from './messages.module.css';
@@ -44,22 +45,22 @@ function HeaderValue({ content }: { content: Content }) {
   if (content.kind === 'empty') {
     return (
       <>
-        <i>{t('value.empty')}</i> <Tag>0 B</Tag>
+        <i>{t('value.empty')}</i> <Tag>{t('value.zero')}</Tag>
       </>
     );
   }
   if (content.text && content.kind !== 'binary') return content.text.data;
-  const hex = (content.hex?.data.match(/../g) ?? []).join(' ');
+  const hex = spaceHex(content.hex?.data ?? '');
   return content.kind === 'integer' && content.text ? content.text.data : hex;
 }
 
 /** Where the record lies and how it came there. */
 export function MetadataTab({ record }: { record: RecordDetail }) {
   const { t } = useTranslation();
-  const { iso, zoneName, num, size } = useFormat();
+  const { iso, zoneName, num, size, plural } = useFormat();
   const { batch } = record;
   const facts: [string, string][] = [
-    [t('message.partition'), num(record.partition)],
+    [t('partition.id'), num(record.partition)],
     [t('message.offset'), num(record.offset)],
     [
       t('message.time'),
@@ -69,8 +70,11 @@ export function MetadataTab({ record }: { record: RecordDetail }) {
     ],
     [t('message.timestampType'), record.timestampType],
     [t('message.size'), size(record.bytes)],
-    [t('record.keySize'), record.key.kind === 'null' ? 'null' : `${num(record.key.bytes)} B`],
-    [t('record.valueSize'), record.value.kind === 'null' ? 'null' : `${num(record.value.bytes)} B`],
+    [t('record.keySize'), record.key.kind === 'null' ? 'null' : t('count.bytes', plural(record.key.bytes))],
+    [
+      t('record.valueSize'),
+      record.value.kind === 'null' ? 'null' : t('count.bytes', plural(record.value.bytes)),
+    ],
     [t('record.batchOffsets'), `${num(batch.baseOffset)} – ${num(batch.lastOffset)}`],
     [t('record.batchRecords'), num(batch.records)],
     [t('record.batchSize'), size(batch.bytes)],

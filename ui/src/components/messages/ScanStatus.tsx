@@ -59,9 +59,11 @@ function Scanned({ view }: { view: ScanView }) {
           ? t('scan.scanned', { n: num(progress.scanned) })
           : t('scan.scannedOf', { n: num(progress.scanned), total: num(progress.total) })}
       </span>
-      <span>
-        {t('scan.partitions', { done: num(progress.partitionsDone), all: num(progress.partitions) })}
-      </span>
+      {view.running && (
+        <span>
+          {t('scan.partitions', { done: num(progress.partitionsDone), all: num(progress.partitions) })}
+        </span>
+      )}
       {view.running && rate !== null && <span>{t('scan.rate', { rate: size(Math.round(rate)) })}</span>}
       <strong>{t('scan.found', { n: num(progress.found) })}</strong>
     </>

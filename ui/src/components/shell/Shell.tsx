@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useKeys } from '../../lib/keys';
 import { usePref } from '../../lib/prefs';
+import { useNarrow } from '../../lib/useNarrow';
 import { ErrorBoundary } from '../ErrorBoundary';
 import { useCrumbs } from './crumbs';
 import { KeyHelp } from './KeyHelp';
@@ -15,6 +16,8 @@ import { TopBar } from './TopBar';
 export function Shell() {
   const { t } = useTranslation();
   const [collapsed, setCollapsed] = usePref('bar', 'open');
+  const narrow = useNarrow();
+  const small = narrow || collapsed === 'collapsed';
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const place = useRouterState({ select: (state) => state.location.pathname });
@@ -27,13 +30,13 @@ export function Shell() {
   }, [crumbs, t]);
 
   return (
-    <div className={css.shell} data-collapsed={collapsed === 'collapsed' || undefined}>
+    <div className={css.shell} data-collapsed={small || undefined}>
       <a className={css.skip} href="#main">
         {t('app.skip')}
       </a>
       <Sidebar
-        collapsed={collapsed === 'collapsed'}
-        onCollapse={(next) => setCollapsed(next ? 'collapsed' : 'open')}
+        collapsed={small}
+        onCollapse={narrow ? undefined : (next) => setCollapsed(next ? 'collapsed' : 'open')}
       />
       <TopBar crumbs={crumbs} onPalette={() => setPalette(true)} onHelp={() => setHelp(true)} />
       <main className={css.main} id="main" tabIndex={-1}>

@@ -24,7 +24,8 @@ import css from './Shell.module.css';
 
 interface SidebarProps {
   collapsed: boolean;
-  onCollapse: (collapsed: boolean) => void;
+  /** Left out where there is no room to choose. */
+  onCollapse?: ((collapsed: boolean) => void) | undefined;
 }
 
 export function Sidebar({ collapsed, onCollapse }: SidebarProps) {
@@ -52,15 +53,17 @@ export function Sidebar({ collapsed, onCollapse }: SidebarProps) {
           <ClusterNames clusters={clusters} chosen={id} place={place} collapsed={collapsed} />
         )}
       </div>
-      <button
-        type="button"
-        className={css.collapse}
-        onClick={() => onCollapse(!collapsed)}
-        aria-label={collapsed ? t('nav.expand') : t('nav.collapse')}
-      >
-        <Collapse className={css.icon} aria-hidden="true" />
-        {!collapsed && t('nav.collapse')}
-      </button>
+      {onCollapse && (
+        <button
+          type="button"
+          className={css.collapse}
+          onClick={() => onCollapse(!collapsed)}
+          aria-label={collapsed ? t('nav.expand') : t('nav.collapse')}
+        >
+          <Collapse className={css.icon} aria-hidden="true" />
+          {!collapsed && t('nav.collapse')}
+        </button>
+      )}
     </nav>
   );
 }
@@ -92,7 +95,9 @@ function Switcher({ clusters, current, overview, failed, collapsed }: SwitcherPr
           type="button"
           className={css.switch}
           style={color}
-          aria-label={t('nav.switch', { name: current?.settings.name ?? t('nav.clusters') })}
+          aria-label={
+            collapsed ? t('nav.switch', { name: current?.settings.name ?? t('nav.clusters') }) : undefined
+          }
         >
           {collapsed ? (
             <IconSelector className={css.icon} aria-hidden="true" />

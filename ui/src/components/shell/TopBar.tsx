@@ -104,7 +104,7 @@ function LanguageMenu() {
         <button
           type="button"
           className={css.tool}
-          aria-label={t('language.label')}
+          aria-label={`${t('language.label')}: ${i18n.language.toUpperCase()}`}
           title={t('language.label')}
         >
           {i18n.language.toUpperCase()}

@@ -111,7 +111,8 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
     .map((column) => byId.get(column.id))
     .filter((column) => column !== undefined);
   const padding = tokenPixels('--k-2') * 2;
-  const layout = fitColumns(visible, memory.widths, room, { char: tokenPixels('--k-char'), padding });
+  const edge = tokenPixels('--k-4') - tokenPixels('--k-2'); // more at both ends, in line with the page
+  const layout = fitColumns(visible, memory.widths, room, { char: tokenPixels('--k-char'), padding, edge });
   const shown = layout.shown.map((columnId) => byId.get(columnId)).filter((column) => column !== undefined);
   const template = shown
     .map((column) =>
@@ -187,70 +188,72 @@ export function DataTable<T extends object>(props: DataTableProps<T>) {
   const hiddenTitles = layout.yielded.map((columnId) => byId.get(columnId)?.title ?? columnId);
 
   return (
-    <div
-      ref={scroller}
-      className={css.table}
-      role="grid"
-      aria-label={label}
-      aria-rowcount={models.length + 1}
-      aria-colcount={shown.length}
-      aria-activedescendant={activeIndex >= 0 ? `${base}${activeIndex}` : undefined}
-      tabIndex={0}
-      onKeyDown={keyDown}
-      style={{ '--columns': template, '--least': `${layout.total}px` } as React.CSSProperties}
-    >
-      <div role="rowgroup" className={css.head}>
-        <div role="row" aria-rowindex={1} className={css.headRow}>
-          {shown.map((column, index) => (
-            <HeadCell
-              key={column.id}
-              column={column}
-              sort={sort?.column === column.id ? (sort.descending ? 'descending' : 'ascending') : undefined}
-              onSort={onSort && column.compare ? () => onSort(nextSort(column.id, sort)) : undefined}
-              width={layout.widths[column.id] ?? 0}
-              onResize={(width) => remember({ widths: { ...memory.widths, [column.id]: width } })}
-              onFit={() => {
-                const { [column.id]: _, ...rest } = memory.widths;
-                const chars = Math.max(
-                  column.title.length + 2,
-                  ...models.slice(0, 500).map((m) => column.text(m.original).length),
-                );
-                const fitted = Math.ceil(Math.min(chars, 120) * tokenPixels('--k-char') + padding);
-                remember({ widths: { ...rest, [column.id]: fitted } });
-              }}
-              note={
-                index === shown.length - 1 || column.grow
-                  ? hiddenTitles.length > 0 && (column.grow || !shown.some((c) => c.grow))
-                    ? t('table.yielded', { columns: hiddenTitles.join(', ').toLocaleLowerCase() })
+    <div className={css.frame}>
+      <div
+        ref={scroller}
+        className={css.table}
+        role="grid"
+        aria-label={label}
+        aria-rowcount={models.length + 1}
+        aria-colcount={shown.length}
+        aria-activedescendant={activeIndex >= 0 ? `${base}${activeIndex}` : undefined}
+        tabIndex={0}
+        onKeyDown={keyDown}
+        style={{ '--columns': template, '--least': `${layout.total}px` } as React.CSSProperties}
+      >
+        <div role="rowgroup" className={css.head}>
+          <div role="row" aria-rowindex={1} className={css.headRow}>
+            {shown.map((column, index) => (
+              <HeadCell
+                key={column.id}
+                column={column}
+                sort={sort?.column === column.id ? (sort.descending ? 'descending' : 'ascending') : undefined}
+                onSort={onSort && column.compare ? () => onSort(nextSort(column.id, sort)) : undefined}
+                width={layout.widths[column.id] ?? 0}
+                onResize={(width) => remember({ widths: { ...memory.widths, [column.id]: width } })}
+                onFit={() => {
+                  const { [column.id]: _, ...rest } = memory.widths;
+                  const chars = Math.max(
+                    column.title.length + 2,
+                    ...models.slice(0, 500).map((m) => column.text(m.original).length),
+                  );
+                  const fitted = Math.ceil(Math.min(chars, 120) * tokenPixels('--k-char') + padding);
+                  remember({ widths: { ...rest, [column.id]: fitted } });
+                }}
+                note={
+                  index === shown.length - 1 || column.grow
+                    ? hiddenTitles.length > 0 && (column.grow || !shown.some((c) => c.grow))
+                      ? t('table.yielded', { columns: hiddenTitles.join(', ').toLocaleLowerCase() })
+                      : undefined
                     : undefined
-                  : undefined
-              }
-            />
-          ))}
+                }
+              />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" className={css.body} style={{ height: virtual.getTotalSize() }}>
+          {virtual.getVirtualItems().map((item) => {
+            const model = models[item.index];
+            if (!model) return null;
+            return (
+              <Row
+                key={model.id}
+                id={`${base}${item.index}`}
+                index={item.index}
+                top={item.start - rowHeight}
+                row={model.original}
+                columns={shown}
+                active={item.index === activeIndex}
+                tone={rowTone?.(model.original)}
+                onClick={click}
+                onDoubleClick={doubleClick}
+                onMenu={setMenu}
+              />
+            );
+          })}
         </div>
       </div>
-      <div role="rowgroup" className={css.body} style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map((item) => {
-          const model = models[item.index];
-          if (!model) return null;
-          return (
-            <Row
-              key={model.id}
-              id={`${base}${item.index}`}
-              index={item.index}
-              top={item.start - rowHeight}
-              row={model.original}
-              columns={shown}
-              active={item.index === activeIndex}
-              tone={rowTone?.(model.original)}
-              onClick={click}
-              onDoubleClick={doubleClick}
-              onMenu={setMenu}
-            />
-          );
-        })}
-      </div>
-      {models.length === 0 && empty}
+      {models.length === 0 && empty && <div className={css.empty}>{empty}</div>}
       <CellMenu
         place={menu}
         onClose={() => setMenu(null)}

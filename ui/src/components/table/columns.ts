@@ -42,6 +42,8 @@ export interface Layout {
 export interface Measures {
   char: number;
   padding: number;
+  /** Added to the first and the last column. */
+  edge: number;
 }
 
 /** Which columns fit into the room, and how wide each is. Pure: same input, same layout, so nothing jumps. */
@@ -51,8 +53,10 @@ export function fitColumns<T>(
   room: number,
   measures: Measures,
 ): Layout {
+  const ends = new Set([columns[0]?.id, columns[columns.length - 1]?.id]);
   const width = (column: Column<T>, chars: number) =>
-    chosen[column.id] ?? Math.ceil(chars * measures.char + measures.padding);
+    chosen[column.id] ??
+    Math.ceil(chars * measures.char + measures.padding + (ends.has(column.id) ? measures.edge : 0));
   const shown = new Set(columns.map((column) => column.id));
   const widths: Record<string, number> = {};
   for (const column of columns) {
@@ -68,8 +72,9 @@ export function fitColumns<T>(
   }
   for (const column of columns) {
     if (total() <= room) break;
-    if (shown.has(column.id) && column.minChars !== undefined)
+    if (shown.has(column.id) && column.minChars !== undefined) {
       widths[column.id] = width(column, column.minChars);
+    }
   }
   return {
     shown: columns.filter((c) => shown.has(c.id)).map((c) => c.id),
