@@ -100,7 +100,7 @@ func unsupported(operation string) *Problem {
 	return &Problem{Code: "UNSUPPORTED_VERSION", Title: "This cluster does not offer " + operation + ".", Operation: operation}
 }
 
-// askAll sends one request to each broker at once; each answer is handled under a lock, each failure
+// askAll sends one request to each broker at once (each its own: the client writes into it); each answer is handled under a lock, each failure
 // noted as a problem.
 func (s *snapshot) askAll(ctx context.Context, operation string, reqs map[int32]kmsg.Request, handle func(broker int32, resp kmsg.Response)) {
 	var wg sync.WaitGroup
@@ -224,18 +224,9 @@ type replicaSize struct {
 
 // logDirs asks every broker for its log directories (topics nil: all replicas).
 func (s *snapshot) logDirs(ctx context.Context, topics []kmsg.MetadataResponseTopic) (dirs map[int32][]LogDir, sizes []replicaSize) {
-	req := kmsg.NewPtrDescribeLogDirsRequest()
-	for _, t := range topics {
-		rt := kmsg.NewDescribeLogDirsRequestTopic()
-		rt.Topic = deref(t.Topic)
-		for _, p := range t.Partitions {
-			rt.Partitions = append(rt.Partitions, p.Partition)
-		}
-		req.Topics = append(req.Topics, rt)
-	}
 	reqs := map[int32]kmsg.Request{}
 	for id := range s.brokers {
-		reqs[id] = req
+		reqs[id] = logDirsRequest(topics)
 	}
 	dirs = map[int32][]LogDir{}
 	s.askAll(ctx, "DescribeLogDirs", reqs, func(broker int32, resp kmsg.Response) {
@@ -260,6 +251,19 @@ func (s *snapshot) logDirs(ctx context.Context, topics []kmsg.MetadataResponseTo
 		}
 	})
 	return dirs, sizes
+}
+
+func logDirsRequest(topics []kmsg.MetadataResponseTopic) *kmsg.DescribeLogDirsRequest {
+	req := kmsg.NewPtrDescribeLogDirsRequest()
+	for _, t := range topics {
+		rt := kmsg.NewDescribeLogDirsRequestTopic()
+		rt.Topic = deref(t.Topic)
+		for _, p := range t.Partitions {
+			rt.Partitions = append(rt.Partitions, p.Partition)
+		}
+		req.Topics = append(req.Topics, rt)
+	}
+	return req
 }
 
 // leaderSizes keeps the sizes of leader replicas.
