@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -162,59 +163,27 @@ func TestScanStopsAtItsBudget(t *testing.T) {
 	}
 }
 
-// A page that cannot keep up loses the oldest rows of a tail, and is told how many.
+// A page that cannot keep up loses the oldest rows of a tail, and is told how many; a command that
+// asks for all of them loses none.
 func TestSlowTailSaysWhatItDropped(t *testing.T) {
-	conn, cl := cluster(t, 0)
-	ctx, cancel := context.WithCancel(timed(t))
-	defer cancel()
-	started := make(chan struct{})
-	const all = 3 * maxLiveBacklog
-	c := &collector{}
-	var dropped int64
-	sink := &slowSink{collector: c, onProgress: func(p Progress) {
-		if started != nil {
-			close(started)
-			started = nil
+	for _, lossless := range []bool{false, true} {
+		s := &scan{q: ScanRequest{Range: RangeLive, Follow: true, Lossless: lossless}}
+		r := &reader{high: math.MaxInt64, scan: &s.counts}
+		for i := range int64(maxLiveBacklog + 500) {
+			r.rows = append(r.rows, RecordRow{Offset: i})
 		}
-		dropped = p.Dropped
-		if len(c.rows) > 0 && p.Dropped+int64(len(c.rows)) == all {
-			cancel()
+		s.readers = []*reader{r}
+		if reason := s.drain(); reason != "" {
+			t.Fatalf("it ends: %s", reason)
 		}
-	}}
-	produced := make(chan struct{})
-	ready := started
-	go func() {
-		defer close(produced)
-		<-ready
-		for i := 0; i < all; i += 10_000 {
-			if err := produceAll(cl, i, i+10_000); err != nil {
-				t.Error(err)
-			}
+		want := Progress{Found: maxLiveBacklog, Dropped: 500}
+		if lossless {
+			want = Progress{Found: maxLiveBacklog + 500}
 		}
-	}()
-	sink.onFirstRows = func() { <-produced } // hangs while everything arrives
-	err := conn.Scan(ctx, ScanRequest{Topic: "t", Range: RangeLive}, sink)
-	if !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		if got := s.counts.Progress; got.Found != want.Found || got.Dropped != want.Dropped || s.out[len(s.out)-1].Offset != maxLiveBacklog+499 {
+			t.Errorf("lossless %v: %+v, %d rows", lossless, got, len(s.out))
+		}
 	}
-	if dropped == 0 || int64(len(c.rows))+dropped != all || c.rows[len(c.rows)-1].Offset != all-1 {
-		t.Errorf("%d shown, %d dropped of %d", len(c.rows), dropped, all)
-	}
-}
-
-type slowSink struct {
-	*collector
-	onProgress  func(Progress)
-	onFirstRows func()
-}
-
-func (s *slowSink) Progress(p Progress) error { s.onProgress(p); return nil }
-func (s *slowSink) Records(rows []RecordRow) error {
-	if s.onFirstRows != nil {
-		s.onFirstRows()
-		s.onFirstRows = nil
-	}
-	return s.collector.Records(rows)
 }
 
 func TestFailingSinkEndsTheScan(t *testing.T) {
