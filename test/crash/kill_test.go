@@ -77,6 +77,8 @@ func TestKill(t *testing.T) {
 		t.Error(err)
 	}
 	ended = true
+	v.Stop(t) // cleanly, so that the last start trusts what a clean end leaves
+	v.restart(t)
 	if err := readBack(harness.Context(t), v.addr, 1<<20, record); err != nil {
 		t.Fatal(err)
 	}
