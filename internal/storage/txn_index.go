@@ -47,18 +47,18 @@ func ParseTxnIndex(file string, data []byte) ([]AbortedTxn, error) {
 	return out, nil
 }
 
-// parseEndTxnMarker reads the one record of a transaction marker: key is version and type (0 abort,
-// 1 commit), value is version and coordinator epoch.
+// parseEndTxnMarker reads the one record of a transaction marker.
 func parseEndTxnMarker(b record.Batch) (commit bool, coordinatorEpoch int32, ok bool) {
-	be := binary.BigEndian
 	var d record.Decompressor
 	err := d.Walk(b, func(r record.Record) error {
-		if len(r.Key) < 4 || len(r.Value) < 6 {
-			return record.ErrStop
+		kind, err := record.ParseControlKey(r.Key)
+		if err != nil {
+			return err
 		}
-		kind := be.Uint16(r.Key[2:])
-		commit, ok = kind == 1, kind <= 1
-		coordinatorEpoch = int32(be.Uint32(r.Value[2:]))
+		commit, ok = kind == record.ControlCommit, kind == record.ControlCommit || kind == record.ControlAbort
+		if coordinatorEpoch, err = record.ParseEndTxnMarker(r.Value); err != nil {
+			return err
+		}
 		return record.ErrStop
 	})
 	return commit, coordinatorEpoch, ok && err == nil
