@@ -61,6 +61,9 @@ func replayBatches(d *record.Decompressor, batches []byte, m machine) error {
 			return err
 		}
 		batches = rest
+		if err := b.VerifyCRC(); err != nil {
+			return err
+		}
 		if b.IsControl() {
 			continue
 		}

@@ -28,10 +28,11 @@ type networkTarget struct {
 	t      *testing.T
 	addr   string
 	topics map[string][16]byte
+	quiet  time.Duration // how long nothing may arrive before the rest counts as waiting
 }
 
 func newNetworkTarget(t *testing.T, addr string) *networkTarget {
-	n := &networkTarget{t: t, addr: addr, topics: map[string][16]byte{}}
+	n := &networkTarget{t: t, addr: addr, topics: map[string][16]byte{}, quiet: answerWait}
 	n.awaitCoordinator()
 	n.createTopics()
 	return n
@@ -134,7 +135,7 @@ func (n *networkTarget) settle(unanswered func() int, expected int) {
 	start := time.Now()
 	for unanswered() > 0 {
 		passed := time.Since(start)
-		if passed >= answerWait && (expected < 0 || unanswered() <= expected) || passed >= patience {
+		if passed >= n.quiet && (expected < 0 || unanswered() <= expected) || passed >= patience {
 			return
 		}
 		time.Sleep(2 * time.Millisecond)

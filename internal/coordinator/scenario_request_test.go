@@ -37,6 +37,9 @@ func (a stepArgs) number(name string, missing int64) int64 {
 	if !ok {
 		return missing
 	}
+	if v == "*" {
+		return int64(a.player.generations[a.label])
+	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil {
 		a.player.t.Fatalf("line %d: %s=%s: %v", a.line, name, v, err)
