@@ -107,7 +107,7 @@ func (s *scan) run(ctx context.Context) error {
 	s.fetches.start(s)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	for {
+	for ctx.Err() == nil {
 		reason := s.merge()
 		if err := s.tellProblems(); err != nil {
 			return err
@@ -118,7 +118,15 @@ func (s *scan) run(ctx context.Context) error {
 		if reason != "" {
 			return s.finish(reason)
 		}
+		if len(s.out) >= maxRowsPerEvent && !s.paced() {
+			if err := s.flush(len(s.out)); err != nil {
+				return err
+			}
+		}
 		s.fetches.dispatch(ctx, s)
+		if s.moreReady() {
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -132,6 +140,7 @@ func (s *scan) run(ctx context.Context) error {
 			}
 		}
 	}
+	return ctx.Err()
 }
 
 // merge moves ready rows to out in the order of the range; it returns why the scan is over, or "".
@@ -144,7 +153,7 @@ func (s *scan) merge() string {
 			return "limit"
 		}
 		if len(s.out) >= 2*maxRowsPerEvent {
-			return "" // the tick sends them first
+			return "" // they go out first
 		}
 		next, ready := s.nextReader()
 		if !ready {
@@ -156,6 +165,18 @@ func (s *scan) merge() string {
 		s.out = append(s.out, next.pop())
 		s.counts.Found++
 	}
+}
+
+// paced tells that rows wait for the tick: a page following a busy topic should not be flooded.
+func (s *scan) paced() bool { return s.q.Follow && !s.q.Lossless }
+
+// moreReady tells that merging can go on without a new answer.
+func (s *scan) moreReady() bool {
+	if s.q.Follow {
+		return slices.ContainsFunc(s.readers, func(r *reader) bool { return len(r.rows) > 0 })
+	}
+	next, ready := s.nextReader()
+	return ready && next != nil
 }
 
 // nextReader is the reader whose first row is next; ready is false while a reader has none yet.
@@ -240,20 +261,18 @@ func (s *scan) tick() error {
 	return s.sinkError(s.sink.Progress(s.progress()))
 }
 
-// flush sends up to n of the rows that wait.
+// flush sends up to n of the rows that wait, in events of bounded size.
 func (s *scan) flush(n int) error {
 	n = min(n, len(s.out))
-	if n == 0 {
-		return nil
-	}
-	rows := s.out[:n]
-	if s.q.Follow {
-		for _, row := range rows {
-			s.sent[row.Partition] = row.Offset + 1
+	for rows := range slices.Chunk(s.out[:n], maxRowsPerEvent) {
+		if s.q.Follow {
+			for _, row := range rows {
+				s.sent[row.Partition] = row.Offset + 1
+			}
 		}
-	}
-	if err := s.sinkError(s.sink.Records(rows)); err != nil {
-		return err
+		if err := s.sinkError(s.sink.Records(rows)); err != nil {
+			return err
+		}
 	}
 	s.out = append([]RecordRow(nil), s.out[n:]...)
 	return nil
@@ -290,10 +309,8 @@ func (s *scan) progress() Progress {
 
 // finish sends what is left and the reason.
 func (s *scan) finish(reason string) error {
-	for len(s.out) > 0 {
-		if err := s.flush(maxRowsPerEvent); err != nil {
-			return err
-		}
+	if err := s.flush(len(s.out)); err != nil {
+		return err
 	}
 	d := Done{Reason: reason, Progress: s.progress()}
 	c := Cursor{Partitions: map[int32]OffsetSpan{}}

@@ -61,6 +61,7 @@ func (f *fetchPool) dispatch(ctx context.Context, s *scan) {
 	f.turn++
 	for i := range s.readers {
 		r := s.readers[(i+f.turn)%len(s.readers)] // in turn: a broker serves the first partitions best
+		r.refill(s.decompressor)
 		if !r.wants() || now < r.retryAt {
 			continue
 		}

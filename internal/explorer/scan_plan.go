@@ -123,7 +123,7 @@ func (s *scan) chosen(t kmsg.MetadataResponseTopic) ([]kmsg.MetadataResponseTopi
 // chunk is how many rows a partition holds ready: its share of the limit and some more.
 func (s *scan) chunk(partitions int) int {
 	if s.q.Limit == 0 || s.q.Follow {
-		return 2000
+		return 10_000
 	}
 	return min(2000, s.q.Limit, 2*s.q.Limit/partitions+10)
 }

@@ -36,6 +36,8 @@ type reader struct {
 	window     []RecordRow
 	trimmed    bool        // older rows of the window were dropped, to be read again
 	rows       []RecordRow // ready, in output order
+	pending    []byte      // forward: the rest of the last answer
+	aborted    *abortedFilter
 	rowBytes   int64
 	chunk      int // rows to hold ready
 
@@ -66,7 +68,7 @@ func (r *reader) wants() bool {
 		return false
 	}
 	if r.pos < r.to {
-		return r.backward || !r.full()
+		return len(r.pending) == 0 && !r.stopped()
 	}
 	if r.low >= r.high || r.full() {
 		return false
@@ -130,22 +132,47 @@ func (r *reader) answer(d *record.Decompressor, p *kmsg.FetchResponseTopicPartit
 	r.attempts, r.announced = 0, false
 	r.scan.Bytes += int64(len(p.RecordBatches))
 	before := r.pos
-	aborted := newAbortedFilter(p.AbortedTransactions)
-	rest := p.RecordBatches
+	r.pending, r.aborted = p.RecordBatches, newAbortedFilter(p.AbortedTransactions)
+	r.consume(d)
+	if r.failed == nil {
+		r.grow(before, first, len(p.RecordBatches))
+		r.closeIfDone()
+	}
+}
+
+// refill goes on with what an earlier answer left when the rows were full.
+func (r *reader) refill(d *record.Decompressor) {
+	if len(r.pending) > 0 && !r.stopped() && r.failed == nil {
+		r.consume(d)
+		r.closeIfDone()
+	}
+}
+
+// consume takes batches from pending until the window is read, the rows are full or nothing whole is
+// left. A batch that is taken in part stays.
+func (r *reader) consume(d *record.Decompressor) {
 	for r.pos < r.to && !r.stopped() {
-		var b record.Batch
-		var err error
-		if b, rest, err = record.Next(rest); err != nil {
+		b, rest, err := record.Next(r.pending)
+		if err != nil {
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 				r.fail(&Problem{Code: "UNREADABLE_BATCH", Title: "The records from here on cannot be read: they are damaged or of a format older than Kafka 0.11.", Detail: err.Error(), Operation: "Fetch", Resource: fmt.Sprintf("offset %d", r.pos), cause: err})
-				return
 			}
-			break
+			r.pending = nil
+			return
 		}
-		r.batch(d, b, aborted)
+		r.batch(d, b)
+		if r.stopped() && r.pos <= b.LastOffset() && r.pos < r.to {
+			return
+		}
+		r.pending = rest
 	}
-	r.grow(before, first, len(p.RecordBatches))
 	if r.pos >= r.to {
+		r.pending = nil
+	}
+}
+
+func (r *reader) closeIfDone() {
+	if r.failed == nil && r.pos >= r.to && r.to > 0 {
 		r.closeWindow()
 	}
 }
@@ -176,9 +203,9 @@ func (r *reader) grow(before int64, first bool, got int) {
 }
 
 // batch takes one batch that reaches into the window.
-func (r *reader) batch(d *record.Decompressor, b record.Batch, aborted *abortedFilter) {
+func (r *reader) batch(d *record.Decompressor, b record.Batch) {
 	base, last := b.BaseOffset(), b.LastOffset()
-	skip := aborted.skips(b)
+	skip := r.aborted.skips(b)
 	if last < r.pos {
 		return
 	}

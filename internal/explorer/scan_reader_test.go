@@ -149,6 +149,7 @@ func TestReaderShowsExactlyWhatIsVisible(t *testing.T) {
 			if fetches > 5000 {
 				t.Fatalf("no end: at %d of %d..%d", r.pos, r.low, r.high)
 			}
+			r.refill(&d)
 			if r.wants() {
 				r.answer(&d, l.fetch(r.pos, r.maxBytes), true)
 			}
