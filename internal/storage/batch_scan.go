@@ -100,6 +100,10 @@ func checkHeader(h []byte, remaining, base, next int64) string {
 		return fmt.Sprintf("record format %d is not %d", b.Magic(), record.MagicV2)
 	case b.LastOffsetDelta() < 0:
 		return fmt.Sprintf("last offset delta %d is negative", b.LastOffsetDelta())
+	case b.Count() < 0:
+		return fmt.Sprintf("record count %d is negative", b.Count())
+	case b.BaseOffset() > math.MaxInt64-1-int64(b.LastOffsetDelta()):
+		return "the last offset is impossible"
 	case b.BaseOffset() < next:
 		return fmt.Sprintf("offset %d does not follow %d", b.BaseOffset(), next-1)
 	case b.BaseOffset()-base > math.MaxInt32-int64(b.LastOffsetDelta()):
