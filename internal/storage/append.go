@@ -2,7 +2,6 @@ package storage
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 const (
 	gatherMax  = 1 << 20  // bytes of small batches that are put together into one write
 	gatherKeep = 64 << 10 // bytes of that buffer a log keeps between appends
+	groupMax   = 64       // batches in one write
 )
 
 // AppendInfo tells where a batch went.
@@ -77,65 +77,25 @@ func (l *Log) appendBatches(results []AppendResult, bs []record.Batch, epoch int
 // appendGroup appends batches that go into the same segment with one write, at least one, and
 // returns how many have their result. The error is that of the write.
 func (l *Log) appendGroup(results []AppendResult, bs []record.Batch, epoch int32, nowMs int64) (int, error) {
-	cfg := l.config.Load()
-	next := l.end.Load()
-	l.undoStates = l.undoStates[:0]
-	var (
-		only  record.Batch // the single batch of the group, written without a copy
-		bytes int64
-		n     int
-		group [64]int // indexes of results to fill in
-		count int
-	)
-	l.gathered = l.gathered[:0]
-	for n < len(bs) && count < len(group) {
-		b := bs[n]
-		info, accept, err := l.admit(b, next, cfg, nowMs)
-		if !accept {
-			results[n] = AppendResult{info, err}
-			n++
-			continue
-		}
-		size := int64(len(b))
-		if count > 0 && (bytes+size > gatherMax || l.mustRoll(cfg, bytes, b, next+int64(b.LastOffsetDelta()), nowMs)) {
-			break
-		}
-		if count == 0 && l.mustRoll(cfg, 0, b, next+int64(b.LastOffsetDelta()), nowMs) {
-			if err := l.roll(next, nowMs); err != nil {
-				results[n] = AppendResult{Err: err}
-				return n + 1, err
-			}
-		}
-		b.SetBaseOffset(next)
-		b.SetPartitionLeaderEpoch(epoch)
-		l.noteProducer(b)
-		if count == 0 {
-			only = b
-		} else {
-			if count == 1 {
-				l.gathered = append(l.gathered, only...)
-			}
-			l.gathered = append(l.gathered, b...)
-		}
-		info.FirstOffset, info.LastOffset = next, b.LastOffset()
-		info.LogStartOffset = l.start.Load()
-		results[n].AppendInfo = info
-		group[count] = n
-		count++
+	g := batchGroup{log: l, cfg: l.config.Load(), epoch: epoch, nowMs: nowMs, next: l.end.Load()}
+	l.undoStates, l.gathered = l.undoStates[:0], l.gathered[:0]
+	n := 0
+	for n < len(bs) && g.add(n, bs[n], &results[n]) {
 		n++
-		bytes += size
-		next = b.LastOffset() + 1
 	}
-	if count == 0 {
+	if g.failed != nil {
+		return n + 1, g.failed
+	}
+	if g.count == 0 {
 		return n, nil
 	}
-	data := []byte(only)
-	if count > 1 {
+	data := []byte(g.only)
+	if g.count > 1 {
 		data = l.gathered
 	}
 	if err := l.write(data); err != nil {
 		l.undoProducers()
-		for _, i := range group[:count] {
+		for _, i := range g.taken[:g.count] {
 			results[i] = AppendResult{Err: err}
 		}
 		return n, err
@@ -145,6 +105,63 @@ func (l *Log) appendGroup(results []AppendResult, bs []record.Batch, epoch int32
 		l.gathered = nil
 	}
 	return n, nil
+}
+
+// batchGroup is a run of batches that are written together.
+type batchGroup struct {
+	log   *Log
+	cfg   *LogConfig
+	epoch int32
+	nowMs int64
+
+	next   int64        // offset of the next batch
+	only   record.Batch // the first batch: without a second one it is written without a copy
+	bytes  int64
+	taken  [groupMax]int // indexes of their results
+	count  int
+	failed error // of a roll before the first batch
+}
+
+// add takes the i-th batch into the group, or refuses it in result. It returns false when the batch
+// has to wait for the next group, or failed.
+func (g *batchGroup) add(i int, b record.Batch, result *AppendResult) bool {
+	l := g.log
+	if g.count == groupMax {
+		return false
+	}
+	info, accept, err := l.admit(b, g.next, g.cfg, g.nowMs)
+	if !accept {
+		*result = AppendResult{info, err}
+		return true
+	}
+	roll := l.mustRoll(g.cfg, g.bytes, b, g.next+int64(b.LastOffsetDelta()), g.nowMs)
+	switch {
+	case g.count > 0 && (roll || g.bytes+int64(len(b)) > gatherMax):
+		return false
+	case roll:
+		if g.failed = l.roll(g.next, g.nowMs); g.failed != nil {
+			*result = AppendResult{Err: g.failed}
+			return false
+		}
+	}
+	b.SetBaseOffset(g.next)
+	b.SetPartitionLeaderEpoch(g.epoch)
+	l.noteProducer(b)
+	switch g.count {
+	case 0:
+		g.only = b
+	case 1:
+		l.gathered = append(append(l.gathered, g.only...), b...)
+	default:
+		l.gathered = append(l.gathered, b...)
+	}
+	info.FirstOffset, info.LastOffset = g.next, b.LastOffset()
+	result.AppendInfo = info
+	g.taken[g.count] = i
+	g.count++
+	g.bytes += int64(len(b))
+	g.next = b.LastOffset() + 1
+	return true
 }
 
 // admit checks one batch. It is not accepted when it is refused (err) or a retry (info).
@@ -283,133 +300,4 @@ func (l *Log) commitAppend(data []byte) {
 	s.needsSeal = true
 	s.publish(position)
 	l.end.Store(end)
-}
-
-// mustRoll tells whether b, which ends at lastOffset, needs a new segment when unwritten bytes are
-// put before it (Kafka's LogSegment.shouldRoll).
-func (l *Log) mustRoll(cfg *LogConfig, unwritten int64, b record.Batch, lastOffset, nowMs int64) bool {
-	s := l.active()
-	used := s.size.Load() + unwritten
-	switch {
-	case lastOffset-s.base > math.MaxInt32:
-		return true
-	case used == 0:
-		return false
-	case used+int64(len(b)) > int64(min(cfg.SegmentBytes, math.MaxInt32)):
-		return true
-	case s.isFull(cfg.SegmentIndexBytes):
-		return true
-	}
-	return s.waited(nowMs, b.MaxTimestamp()) > cfg.SegmentMs-l.rollJitter
-}
-
-// waited is how long the segment has been filled, in ms: by record time when there is one, else by
-// the clock (Kafka's LogSegment.timeWaitedForRoll).
-func (s *LogSegment) waited(nowMs, maxTimestamp int64) int64 {
-	if s.firstTimestamp >= 0 && maxTimestamp >= 0 {
-		return maxTimestamp - s.firstTimestamp
-	}
-	return nowMs - s.created
-}
-
-// roll starts a new segment at base. Only the file is created here; the old segment's indexes and
-// the producer snapshot are written later, beside the appends.
-func (l *Log) roll(base, nowMs int64) error {
-	old := l.active()
-	cfg := l.config.Load()
-	next := newSegment(l.manager.fs, &l.manager.files, l.dir, base, cfg.IndexIntervalBytes)
-	next.startEmpty()
-	next.created = nowMs
-	if err := next.file.create(); err != nil {
-		if isNoSpace(err) {
-			return &NoSpaceError{l.manager.dir, err}
-		}
-		return l.manager.fail("creating a segment", err)
-	}
-	old.finish()
-	l.pending = append(l.pending, sealTask{old, base, l.producers.snapshot()})
-	l.sealed.CompareAndSwap(-1, old.base)
-	l.hasFile, l.newFiles = true, true
-	l.rollJitter = l.jitter(cfg)
-	segments := *l.segments.Load()
-	grown := append(segments[:len(segments):len(segments)], next)
-	l.segments.Store(&grown)
-	return nil
-}
-
-// jitter spreads the rolls of many partitions over segment.jitter.ms; it depends on the name only,
-// so that a test or a restart sees the same.
-func (l *Log) jitter(cfg *LogConfig) int64 {
-	bound := min(cfg.SegmentJitterMs, cfg.SegmentMs)
-	if bound <= 0 {
-		return 0
-	}
-	sum := uint64(14695981039346656037)
-	for _, c := range []byte(l.tp.String()) {
-		sum = (sum ^ uint64(c)) * 1099511628211
-	}
-	return int64(sum % uint64(bound))
-}
-
-// AppendAsFollower appends whole batches that carry their offsets and leader epochs already, as a
-// follower gets them or a replicated state machine makes them. Offsets must increase and start at
-// EndOffset or later; producer sequences are taken as the leader's decision.
-func (l *Log) AppendAsFollower(data []byte, now time.Time) (AppendInfo, error) {
-	info := AppendInfo{FirstOffset: -1, LastOffset: -1, LogAppendTime: noTimestamp}
-	l.appendMu.Lock()
-	rolled := len(l.pending)
-	err := l.usable()
-	for err == nil && len(data) > 0 {
-		var n int
-		n, err = l.appendReplicated(data, now.UnixMilli(), &info)
-		data = data[n:]
-	}
-	rolled = len(l.pending) - rolled
-	info.LogStartOffset = l.start.Load()
-	l.appendMu.Unlock()
-	if rolled > 0 {
-		l.sealSoon()
-	}
-	return info, err
-}
-
-// appendReplicated writes as many whole batches of data as fit into one segment and returns their
-// length in bytes.
-func (l *Log) appendReplicated(data []byte, nowMs int64, info *AppendInfo) (int, error) {
-	cfg := l.config.Load()
-	next := l.end.Load()
-	l.undoStates = l.undoStates[:0]
-	length := int64(0)
-	for rest := data; len(rest) > 0; {
-		b, after, err := record.Next(rest)
-		if err != nil {
-			return 0, errors.Join(&InvalidAppend{"the bytes are not whole batches"}, err)
-		}
-		if b.BaseOffset() < next {
-			l.undoProducers()
-			return 0, &InvalidAppend{fmt.Sprintf("offset %d does not follow %d", b.BaseOffset(), next-1)}
-		}
-		if l.mustRoll(cfg, length, b, b.LastOffset(), nowMs) {
-			if length > 0 {
-				break
-			}
-			if err := l.roll(b.BaseOffset(), nowMs); err != nil {
-				return 0, err
-			}
-		}
-		l.noteProducer(b)
-		if info.FirstOffset < 0 {
-			info.FirstOffset = b.BaseOffset()
-		}
-		length += int64(len(b))
-		next = b.LastOffset() + 1
-		rest = after
-	}
-	if err := l.write(data[:length]); err != nil {
-		l.undoProducers()
-		return 0, err
-	}
-	l.commitAppend(data[:length])
-	info.LastOffset = l.end.Load() - 1
-	return int(length), nil
 }

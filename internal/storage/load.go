@@ -91,8 +91,10 @@ func (l *loader) missing(end int64) error {
 	if n := len(l.segments); n > 0 {
 		segment, position = filepath.Base(l.segments[n-1].file.path), l.segments[n-1].size.Load()
 	}
-	return &CorruptionError{l.dir, segment, end, position,
-		fmt.Errorf("the log ends at offset %d, but %s says that offsets up to %d were on disk", end, recoveryPointFile, l.recoveryPoint)}
+	return &CorruptionError{
+		l.dir, segment, end, position,
+		fmt.Errorf("the log ends at offset %d, but %s says that offsets up to %d were on disk", end, recoveryPointFile, l.recoveryPoint),
+	}
 }
 
 // listFiles sorts out the partition's directory: leftovers go, segments are listed.

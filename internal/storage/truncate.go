@@ -83,6 +83,14 @@ func (l *Log) cutTo(left, gone []*LogSegment, offset int64) error {
 	if err := l.rebuildProducers(end); err != nil {
 		return err
 	}
+	if err := l.syncCut(active); err != nil || !startLowered {
+		return err
+	}
+	return l.manager.Checkpoint()
+}
+
+// syncCut makes a truncation durable.
+func (l *Log) syncCut(active *LogSegment) error {
 	if err := active.sync(active.size.Load()); err != nil {
 		return l.manager.fail("sync", err)
 	}
@@ -90,11 +98,8 @@ func (l *Log) cutTo(left, gone []*LogSegment, offset int64) error {
 		return err
 	}
 	l.newDir = false
-	l.synced.Store(end)
-	if !startLowered {
-		return nil
-	}
-	return l.manager.Checkpoint()
+	l.synced.Store(active.nextOffset)
+	return nil
 }
 
 // cutSegment cuts one segment before the batch that reaches offset. Its indexes are made again, for
