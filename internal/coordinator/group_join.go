@@ -15,6 +15,10 @@ import (
 //     group does not rebalance unless its protocol changes (KIP-345, KIP-814).
 //   - a member that changes nothing is told the current generation; the leader always rebalances.
 //   - the group is refused to members that share no protocol with it or exceed group.max.size.
+//
+// Apache Kafka differs in three corners: it stores a group as soon as somebody asks to join, even if
+// nobody gets in; of two waiting requests of one member it answers only the later one; and it
+// answers a static member that comes with an id given to a dynamic one UNKNOWN_SERVER_ERROR.
 
 // newMemberJoinTimeout ends the wait of a member that was never told its id: it cannot send
 // heartbeats, and a client that gave up would stay in the group for ever.
