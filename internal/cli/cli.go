@@ -49,7 +49,8 @@ func Run(ctx context.Context, args []string, s Streams) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if err != nil && code != exitInterrupted {
+	var told *reported
+	if err != nil && code != exitInterrupted && !errors.As(err, &told) {
 		fmt.Fprintf(s.Err, "klamm: %s\n", strings.TrimRight(err.Error(), "\n"))
 	}
 	return code
@@ -72,6 +73,12 @@ func exitCode(ctx context.Context, err error) int {
 type usageError struct{ message string }
 
 func (e *usageError) Error() string { return e.message }
+
+// reported is an error that the person has read already.
+type reported struct{ cause error }
+
+func (e *reported) Error() string { return e.cause.Error() }
+func (e *reported) Unwrap() error { return e.cause }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 

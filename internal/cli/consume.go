@@ -187,7 +187,7 @@ func (p *recordPrinter) scan(ctx context.Context, connection *explorer.Connectio
 		if p.problem == nil {
 			return errors.New(p.done.Text)
 		}
-		return p.problem
+		return &reported{p.problem}
 	}
 	if p.shown == 0 && p.done.Text != "" {
 		fmt.Fprintf(p.err, "klamm: no records: %s\n", p.done.Text)

@@ -72,15 +72,13 @@ func (f produceFlags) run(c *cobra.Command, s Streams, topic, output string) err
 	if err != nil {
 		return err
 	}
-	if !c.Flags().Changed("acks") {
-		f.acks = ""
+	if c.Flags().Changed("acks") {
+		f.properties = append(f.properties, "acks="+f.acks)
 	}
-	for name, value := range map[string]string{"acks": f.acks, "compression.type": f.compression} {
-		if value != "" && (name == "acks" || c.Flags().Changed("compression")) {
-			f.properties = append(f.properties, name+"="+value)
-		}
+	if c.Flags().Changed("compression") {
+		f.properties = append(f.properties, "compression.type="+f.compression)
 	}
-	cl, err := f.connect(c, s, kgo.RecordPartitioner(chosenPartition{kgo.StickyKeyPartitioner(nil)}), kgo.RecordDeliveryTimeout(f.timeout))
+	cl, err := f.connect(c, s, kgo.RecordPartitioner(chosenPartition{kgo.StickyKeyPartitioner(nil)}))
 	if err != nil {
 		return err
 	}
@@ -88,13 +86,15 @@ func (f produceFlags) run(c *cobra.Command, s Streams, topic, output string) err
 	if err := cl.needTopic(c.Context(), topic); err != nil {
 		return err
 	}
-	p := &producing{cl: cl, topic: topic, out: s.Out, verbose: output == "jsonl"}
+	ctx, cancel := context.WithCancelCause(c.Context())
+	defer cancel(nil)
+	p := &producing{cl: cl, topic: topic, out: s.Out, verbose: output == "jsonl", cancel: cancel}
 	if f.tombstone {
-		err = p.send(c.Context(), &kgo.Record{Topic: topic, Key: []byte(f.key), Headers: f.recordHeaders(), Partition: f.partition})
+		p.send(ctx, &kgo.Record{Topic: topic, Key: []byte(f.key), Headers: f.recordHeaders(), Partition: f.partition})
 	} else {
-		err = p.lines(c.Context(), s.In, parse)
+		err = p.lines(ctx, s.In, parse)
 	}
-	return p.finish(c.Context(), s.Err, err)
+	return p.finish(ctx, s.Err, err)
 }
 
 // needTopic says early and in words that a topic is missing.
@@ -196,18 +196,24 @@ func (f produceFlags) jsonRecord(r kgo.Record, line []byte) (*kgo.Record, error)
 	return &r, nil
 }
 
+// errNoProgress ends a production that the cluster does not acknowledge any more.
+var errNoProgress = errors.New("no acknowledgement")
+
 // producing sends records and collects their fates.
 type producing struct {
 	cl      *client
 	topic   string
 	out     io.Writer
 	verbose bool
+	cancel  context.CancelCauseFunc
 
 	mu      sync.Mutex
 	read    int64 // records handed to the client
 	written int64
-	failed  int64
 	first   error // of a record
+	// stalled fires when records wait and none is acknowledged for the client's timeout. (kgo's own
+	// delivery timeout counts from a record's timestamp, which may be years old here.)
+	stalled *time.Timer
 }
 
 // lines reads input until it ends, a line is wrong, a record fails or ctx ends. Reading happens
@@ -241,7 +247,7 @@ func (p *producing) lines(ctx context.Context, in io.Reader, parse func([]byte) 
 	for number := int64(1); ; number++ {
 		select {
 		case <-ctx.Done():
-			return context.Canceled
+			return context.Cause(ctx)
 		case i, ok := <-inputs:
 			if !ok {
 				return nil
@@ -253,8 +259,8 @@ func (p *producing) lines(ctx context.Context, in io.Reader, parse func([]byte) 
 			if err != nil {
 				return fmt.Errorf("line %d of the input: %w", number, err)
 			}
-			if err := p.send(ctx, r); err != nil {
-				return err
+			if !p.send(ctx, r) {
+				return nil // finish tells why
 			}
 		}
 	}
@@ -280,29 +286,39 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func (p *producing) send(ctx context.Context, r *kgo.Record) error {
+// send hands a record to the client; false when one has failed already.
+func (p *producing) send(ctx context.Context, r *kgo.Record) bool {
 	p.mu.Lock()
 	if p.first != nil {
 		p.mu.Unlock()
-		return nil // finish tells it
+		return false
 	}
 	p.read++
+	if p.stalled == nil {
+		p.stalled = time.AfterFunc(p.cl.timeout, func() { p.cancel(errNoProgress) })
+	} else if p.read == p.written+1 {
+		p.stalled.Reset(p.cl.timeout)
+	}
 	p.mu.Unlock()
 	p.cl.Produce(ctx, r, p.done)
-	return nil
+	return true
 }
 
 func (p *producing) done(r *kgo.Record, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		p.failed++
 		if p.first == nil {
 			p.first = err
 		}
 		return
 	}
 	p.written++
+	if p.written < p.read {
+		p.stalled.Reset(p.cl.timeout)
+	} else {
+		p.stalled.Stop()
+	}
 	if p.verbose {
 		fmt.Fprintf(p.out, `{"topic":%s,"partition":%d,"offset":%d,"timestamp":%d}`+"\n", appendString(nil, []byte(r.Topic)), r.Partition, r.Offset, r.Timestamp.UnixMilli())
 	}
@@ -313,9 +329,14 @@ func (p *producing) finish(ctx context.Context, w io.Writer, err error) error {
 	flushed := p.cl.Flush(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.stalled != nil {
+		p.stalled.Stop()
+	}
 	fmt.Fprintf(w, "wrote %d records to topic %s\n", p.written, printable(p.topic))
 	switch {
-	case errors.Is(err, context.Canceled), flushed != nil && ctx.Err() != nil:
+	case errors.Is(context.Cause(ctx), errNoProgress):
+		return &failure{fmt.Sprintf("%s: no acknowledgement within %v; is the broker still there?", p.lost(), p.cl.timeout), errNoProgress}
+	case ctx.Err() != nil:
 		return context.Canceled
 	case p.first != nil:
 		return errors.Join(err, p.explain())
@@ -323,16 +344,16 @@ func (p *producing) finish(ctx context.Context, w io.Writer, err error) error {
 	return errors.Join(err, flushed)
 }
 
+func (p *producing) lost() string {
+	return fmt.Sprintf("%d records were not written to topic %s", p.read-p.written, printable(p.topic))
+}
+
 func (p *producing) explain() error {
-	lost := fmt.Sprintf("%d records were not written to topic %s", p.failed, printable(p.topic))
 	var broker *kerr.Error
-	switch {
-	case errors.As(p.first, &broker):
-		return &failure{lost + ": " + kafkaWords(broker.Code, ""), p.first}
-	case errors.Is(p.first, kgo.ErrRecordTimeout), errors.Is(p.first, kgo.ErrRecordRetries):
-		return &failure{fmt.Sprintf("%s: the broker did not acknowledge them within %v", lost, p.cl.timeout), p.first}
+	if errors.As(p.first, &broker) {
+		return &failure{p.lost() + ": " + kafkaWords(broker.Code, ""), p.first}
 	}
-	return &failure{fmt.Sprintf("%s: %v", lost, p.first), p.first}
+	return &failure{fmt.Sprintf("%s: %v", p.lost(), p.first), p.first}
 }
 
 // chosenPartition lets a record name its partition; others go the way of their key.
