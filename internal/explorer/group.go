@@ -172,13 +172,14 @@ func (c *Connection) DeleteGroup(ctx context.Context, group string) error {
 	if p != nil {
 		return p
 	}
-	for _, r := range resp.(*kmsg.DeleteGroupsResponse).Groups {
-		if p := codeProblem(r.ErrorCode, nil, "DeleteGroups", "group "+group); p != nil {
-			return p
-		}
-		return nil
+	groups := resp.(*kmsg.DeleteGroupsResponse).Groups
+	if len(groups) == 0 {
+		return emptyAnswer("DeleteGroups", "group "+group)
 	}
-	return emptyAnswer("DeleteGroups", "group "+group)
+	if p := codeProblem(groups[0].ErrorCode, nil, "DeleteGroups", "group "+group); p != nil {
+		return p
+	}
+	return nil
 }
 
 // TopicConsumers tells which groups read a topic.

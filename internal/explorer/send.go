@@ -206,17 +206,17 @@ func (s *snapshot) produce(ctx context.Context, cl *kgo.Client, t kmsg.MetadataR
 		}
 		return &q
 	}
-	for _, t := range resp.(*kmsg.ProduceResponse).Topics {
-		for _, got := range t.Partitions {
-			if p := codeProblem(got.ErrorCode, got.ErrorMessage, "Produce", name); p != nil {
-				return p
-			}
-			out.Offset, out.Timestamp = &got.BaseOffset, &stamp
-			if got.LogAppendTime >= 0 {
-				out.Timestamp = &got.LogAppendTime
-			}
-			return nil
-		}
+	topics := resp.(*kmsg.ProduceResponse).Topics
+	if len(topics) == 0 || len(topics[0].Partitions) == 0 {
+		return emptyAnswer("Produce", name)
 	}
-	return emptyAnswer("Produce", name)
+	got := topics[0].Partitions[0]
+	if p := codeProblem(got.ErrorCode, got.ErrorMessage, "Produce", name); p != nil {
+		return p
+	}
+	out.Offset, out.Timestamp = &got.BaseOffset, &stamp
+	if got.LogAppendTime >= 0 {
+		out.Timestamp = &got.LogAppendTime
+	}
+	return nil
 }

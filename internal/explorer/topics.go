@@ -158,6 +158,27 @@ func (c *Connection) CreateTopic(ctx context.Context, t TopicCreate) (TopicCreat
 		return TopicCreated{}, err
 	}
 	defer release()
+	resp, err := cl.Request(ctx, t.request())
+	if err != nil {
+		return TopicCreated{}, c.connectProblem(err, "CreateTopics")
+	}
+	topics := resp.(*kmsg.CreateTopicsResponse).Topics
+	if len(topics) == 0 {
+		return TopicCreated{}, emptyAnswer("CreateTopics", "topic "+t.Name)
+	}
+	got := topics[0]
+	if p := codeProblem(got.ErrorCode, got.ErrorMessage, "CreateTopics", "topic "+t.Name); p != nil {
+		return TopicCreated{}, p
+	}
+	if !t.ValidateOnly {
+		c.settle(ctx, cl, t.Name, true)
+	}
+	return TopicCreated{
+		Name: t.Name, ID: topicID(got.TopicID), Partitions: got.NumPartitions, Replication: int32(got.ReplicationFactor), Validated: t.ValidateOnly,
+	}, nil
+}
+
+func (t TopicCreate) request() *kmsg.CreateTopicsRequest {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.ValidateOnly, req.TimeoutMillis = t.ValidateOnly, int32(requestTimeout.Milliseconds())/2
 	rt := kmsg.NewCreateTopicsRequestTopic()
@@ -168,22 +189,7 @@ func (c *Connection) CreateTopic(ctx context.Context, t TopicCreate) (TopicCreat
 		rt.Configs = append(rt.Configs, rc)
 	}
 	req.Topics = append(req.Topics, rt)
-	resp, err := cl.Request(ctx, req)
-	if err != nil {
-		return TopicCreated{}, c.connectProblem(err, "CreateTopics")
-	}
-	for _, got := range resp.(*kmsg.CreateTopicsResponse).Topics {
-		if p := codeProblem(got.ErrorCode, got.ErrorMessage, "CreateTopics", "topic "+t.Name); p != nil {
-			return TopicCreated{}, p
-		}
-		if !t.ValidateOnly {
-			c.settle(ctx, cl, t.Name, true)
-		}
-		return TopicCreated{
-			Name: t.Name, ID: topicID(got.TopicID), Partitions: got.NumPartitions, Replication: int32(got.ReplicationFactor), Validated: t.ValidateOnly,
-		}, nil
-	}
-	return TopicCreated{}, emptyAnswer("CreateTopics", "topic "+t.Name)
+	return req
 }
 
 // settleTimeout is how long a change may take to be seen by the broker that is asked next.
@@ -262,14 +268,15 @@ func (c *Connection) DeleteTopic(ctx context.Context, topic string) error {
 	if err != nil {
 		return c.connectProblem(err, "DeleteTopics")
 	}
-	for _, got := range resp.(*kmsg.DeleteTopicsResponse).Topics {
-		if p := codeProblem(got.ErrorCode, got.ErrorMessage, "DeleteTopics", "topic "+topic); p != nil {
-			return p
-		}
-		c.settle(ctx, cl, topic, false)
-		return nil
+	topics := resp.(*kmsg.DeleteTopicsResponse).Topics
+	if len(topics) == 0 {
+		return emptyAnswer("DeleteTopics", "topic "+topic)
 	}
-	return emptyAnswer("DeleteTopics", "topic "+topic)
+	if p := codeProblem(topics[0].ErrorCode, topics[0].ErrorMessage, "DeleteTopics", "topic "+topic); p != nil {
+		return p
+	}
+	c.settle(ctx, cl, topic, false)
+	return nil
 }
 
 // TopicImpact tells what deleting a topic takes away.

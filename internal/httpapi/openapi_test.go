@@ -30,10 +30,27 @@ func TestCommittedOpenAPIIsCurrent(t *testing.T) {
 func TestNoJSONNumberCanLoseDigits(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	for _, v := range []any{
-		explorer.Info{}, explorer.ClusterList{}, explorer.TestReport{}, explorer.Overview{}, explorer.BrokerList{}, explorer.TopicList{},
-		explorer.TopicDetail{}, explorer.TopicCreate{}, explorer.TopicCreated{}, explorer.TopicImpact{}, explorer.TopicConsumers{},
-		explorer.GroupList{}, explorer.GroupDetail{}, explorer.RecordDetail{}, explorer.SendRequest{}, explorer.SendResult{}, explorer.Slice{},
-		explorer.Progress{}, explorer.RecordBatch{}, explorer.ScanProblem{}, explorer.Done{},
+		explorer.Info{},
+		explorer.ClusterList{},
+		explorer.TestReport{},
+		explorer.Overview{},
+		explorer.BrokerList{},
+		explorer.TopicList{},
+		explorer.TopicDetail{},
+		explorer.TopicCreate{},
+		explorer.TopicCreated{},
+		explorer.TopicImpact{},
+		explorer.TopicConsumers{},
+		explorer.GroupList{},
+		explorer.GroupDetail{},
+		explorer.RecordDetail{},
+		explorer.SendRequest{},
+		explorer.SendResult{},
+		explorer.Slice{},
+		explorer.Progress{},
+		explorer.RecordBatch{},
+		explorer.ScanProblem{},
+		explorer.Done{},
 	} {
 		checkInts(t, reflect.TypeOf(v), seen)
 	}
