@@ -6,7 +6,8 @@
 // other slow call. Reads take no Log lock: the list of segments is replaced as a whole, and a
 // segment publishes its size after the bytes are written. Sync (the group commit) runs beside both.
 //
-// Lock order: LogManager.mu, Log.syncMu, Log.appendMu, ProducerStateManager and LeaderEpochCache,
-// LogSegment.mu, the manager's open-file list. A later lock may be taken while an earlier one is
-// held, never the reverse.
+// Lock order: Log.sealMu, Log.syncMu, Log.appendMu, LogManager.checkpointMu, LogManager.mu; and the
+// leaves ProducerStateManager, LeaderEpochCache, segmentFile.mu, LogSegment.idxMu, openFiles.mu. A
+// later lock may be taken while an earlier one is held, never the reverse. LogManager.mu guards maps
+// only: no Log is called under it.
 package storage
