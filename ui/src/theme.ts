@@ -4,6 +4,7 @@ import {
   Checkbox,
   type CSSVariablesResolver,
   createTheme,
+  defaultVariantColorsResolver,
   Input,
   type MantineColorsTuple,
   Menu,
@@ -82,13 +83,18 @@ export const theme = createTheme({
     xl: 'var(--k-radius)',
   },
   defaultRadius: 'sm',
+  variantColorResolver: (input) => {
+    const colors = defaultVariantColorsResolver(input);
+    if (input.variant !== 'filled') return colors;
+    return { ...colors, color: input.color === 'bad' ? 'var(--k-bad-fg)' : 'var(--k-accent-fg)' };
+  },
   cursorType: 'pointer',
   focusRing: 'auto',
   respectReducedMotion: true,
   components: {
     ActionIcon: ActionIcon.extend({ defaultProps: { variant: 'subtle', color: 'gray' } }),
     Button: Button.extend({ ...small, styles: { root: { fontWeight: 'var(--k-weight-medium)' } } }),
-    Checkbox: Checkbox.extend(small),
+    Checkbox: Checkbox.extend({ defaultProps: { size: 'xs', iconColor: 'var(--k-accent-fg)' } }),
     Input: Input.extend(small),
     InputWrapper: Input.Wrapper.extend({
       ...small,

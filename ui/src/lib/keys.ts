@@ -16,7 +16,9 @@ function takes(target: EventTarget | null, key: string): boolean {
 
 /** True while a dialog or a menu is open: the page below must not react to keys. */
 function covered(): boolean {
-  const covers = document.querySelectorAll('[role="dialog"][aria-modal="true"], [role="menu"], [role="listbox"]');
+  const covers = document.querySelectorAll(
+    '[role="dialog"][aria-modal="true"], [role="menu"], [role="listbox"]',
+  );
   return [...covers].some((cover) => cover.checkVisibility()); // a closed list may stay in the page
 }
 

@@ -16,6 +16,7 @@ import { useKeys } from '../lib/keys';
 import { matchWords } from '../lib/match';
 import { formatSort, parseSort } from '../lib/search';
 import { useSearch } from '../lib/useSearch';
+import { useSearchText } from '../lib/useSearchText';
 import type { TopicTabProps } from './Topic';
 
 const firstSort = { column: 'name', descending: false };
@@ -80,11 +81,11 @@ export function ConfigurationTab({ cluster, topic, tabs }: TopicTabProps) {
   const { t } = useTranslation();
   const { plural, clock } = useFormat();
   const [search, setSearch] = useSearch();
+  const [text, setText] = useSearchText('q');
   const query = useQuery(topicQuery(cluster, topic));
   const columns = useColumns();
   const filter = useRef<HTMLInputElement>(null);
   useKeys({ '/': () => filter.current?.focus(), r: () => query.refetch() });
-  const text = search.q ?? '';
   const changed = search.changed === '1';
   const configs = query.data?.configs;
   const rows = useMemo(
@@ -107,7 +108,7 @@ export function ConfigurationTab({ cluster, topic, tabs }: TopicTabProps) {
             aria-label={t('config.filter')}
             placeholder={t('config.filter')}
             value={text}
-            onChange={(event) => setSearch({ q: event.currentTarget.value })}
+            onChange={(event) => setText(event.currentTarget.value)}
           />
           <Checkbox
             label={t('config.onlyChanged')}

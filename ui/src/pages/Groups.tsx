@@ -20,6 +20,7 @@ import { paths } from '../lib/paths';
 import { formatSort, parseSort } from '../lib/search';
 import { useName } from '../lib/useCluster';
 import { useSearch } from '../lib/useSearch';
+import { useSearchText } from '../lib/useSearchText';
 
 const firstSort = { column: 'group', descending: false };
 
@@ -126,11 +127,11 @@ export function GroupsPage() {
   const cluster = useName('cluster');
   const go = useGo();
   const [search, setSearch] = useSearch();
+  const [text, setText] = useSearchText('q');
   const query = useQuery(groupsQuery(cluster));
   const columns = useColumns(cluster);
   const filter = useRef<HTMLInputElement>(null);
   useKeys({ '/': () => filter.current?.focus(), r: () => query.refetch() });
-  const text = search.q ?? '';
   const all = query.data?.groups;
   const rows = useMemo(
     () => (all ?? []).filter((row) => matchWords(`${row.group} ${row.topics.join(' ')}`, text)),
@@ -147,7 +148,7 @@ export function GroupsPage() {
             aria-label={t('groups.filter')}
             placeholder={t('groups.filter')}
             value={text}
-            onChange={(event) => setSearch({ q: event.currentTarget.value })}
+            onChange={(event) => setText(event.currentTarget.value)}
             onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
           />
           <Summary>{all && t('count.groups', plural(rows.length))}</Summary>
@@ -179,7 +180,7 @@ export function GroupsPage() {
               onOpen={(row) => go(paths.group(cluster, row.group))}
               empty={
                 <Empty title={t('groups.noMatch')}>
-                  <Button variant="default" onClick={() => setSearch({ q: '' })}>
+                  <Button variant="default" onClick={() => setText('')}>
                     {t('action.clearFilter')}
                   </Button>
                 </Empty>

@@ -20,6 +20,7 @@ import { matchWords } from '../lib/match';
 import { formatRecord, type MessageQuery, parseMessageQuery, parseRecord } from '../lib/search';
 import { type ScanView, useScan } from '../lib/useScan';
 import { useSearch } from '../lib/useSearch';
+import { useSearchText } from '../lib/useSearchText';
 import css from './Messages.module.css';
 import type { TopicTabProps } from './Topic';
 
@@ -153,6 +154,7 @@ function useColumns(rows: readonly RecordRow[]): Column<RecordRow>[] {
 export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
   const { t } = useTranslation();
   const [search, setSearch] = useSearch();
+  const [text, setText] = useSearchText('q');
   const { from, n, partitions } = search;
   const query = useMemo<MessageQuery>(
     () => parseMessageQuery({ from, n, partitions } as Record<string, string>),
@@ -162,7 +164,6 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
   const detail = useQuery(topicQuery(cluster, topic)).data;
   const live = query.range.kind === 'live';
   const failure = view.rows.length === 0 ? failureOf(view) : undefined;
-  const text = search.q ?? '';
   const rows = useMemo(
     () =>
       text === ''
@@ -199,7 +200,7 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
             aria-label={t('message.filter')}
             placeholder={t('message.filter')}
             value={text}
-            onChange={(event) => setSearch({ q: event.currentTarget.value })}
+            onChange={(event) => setText(event.currentTarget.value)}
             onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
           />
           <MessageRange

@@ -22,6 +22,7 @@ import { paths } from '../lib/paths';
 import { formatSort, parseSort } from '../lib/search';
 import { useName, useReadOnly } from '../lib/useCluster';
 import { useSearch } from '../lib/useSearch';
+import { useSearchText } from '../lib/useSearchText';
 import { CreateTopic } from './CreateTopic';
 
 const firstSort = { column: 'name', descending: false };
@@ -135,6 +136,7 @@ export function TopicsPage() {
   const readOnly = useReadOnly();
   const go = useGo();
   const [search, setSearch] = useSearch();
+  const [text, setText] = useSearchText('q');
   const query = useQuery(topicsQuery(cluster));
   const columns = useColumns(cluster);
   const filter = useRef<HTMLInputElement>(null);
@@ -144,7 +146,6 @@ export function TopicsPage() {
   });
 
   const internal = search.internal === '1';
-  const text = search.q ?? '';
   const all = query.data?.topics;
   const rows = useMemo(
     () => (all ?? []).filter((row) => (internal || !row.internal) && matchWords(row.name, text)),
@@ -169,7 +170,7 @@ export function TopicsPage() {
             aria-label={t('topics.filter')}
             placeholder={t('topics.filter')}
             value={text}
-            onChange={(event) => setSearch({ q: event.currentTarget.value })}
+            onChange={(event) => setText(event.currentTarget.value)}
             onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
           />
           <Checkbox
@@ -212,7 +213,13 @@ export function TopicsPage() {
               onOpen={(row) => go(paths.topic(cluster, row.name))}
               empty={
                 <Empty title={t('topics.noMatch')} reason={t('topics.noMatchReason', { text })}>
-                  <Button variant="default" onClick={() => setSearch({ q: '', internal: '' })}>
+                  <Button
+                    variant="default"
+                    onClick={() => {
+                      setText('');
+                      setSearch({ internal: '' });
+                    }}
+                  >
                     {t('action.clearFilter')}
                   </Button>
                 </Empty>
