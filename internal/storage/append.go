@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	gatherMax  = 1 << 20  // bytes of small batches that are put together into one write
-	gatherKeep = 64 << 10 // bytes of that buffer a log keeps between appends
-	groupMax   = 64       // batches in one write
+	gatherMax   = 1 << 20  // bytes of small batches that are put together into one write
+	gatherStart = 64 << 10 // bytes of the buffer for that, before it grows
+	groupMax    = 64       // batches in one write
 )
 
 // AppendInfo tells where a batch went.
@@ -78,7 +78,7 @@ func (l *Log) appendBatches(results []AppendResult, bs []record.Batch, epoch int
 // returns how many have their result. The error is that of the write.
 func (l *Log) appendGroup(results []AppendResult, bs []record.Batch, epoch int32, nowMs int64) (int, error) {
 	g := batchGroup{log: l, cfg: l.config.Load(), epoch: epoch, nowMs: nowMs, next: l.end.Load()}
-	l.undoStates, l.gathered = l.undoStates[:0], l.gathered[:0]
+	l.undoStates = l.undoStates[:0]
 	n := 0
 	for n < len(bs) && g.add(n, bs[n], &results[n]) {
 		n++
@@ -91,7 +91,8 @@ func (l *Log) appendGroup(results []AppendResult, bs []record.Batch, epoch int32
 	}
 	data := []byte(g.only)
 	if g.count > 1 {
-		data = l.gathered
+		data = g.gathered
+		defer l.manager.buffers.put(g.gathered)
 	}
 	if err := l.write(data); err != nil {
 		l.undoProducers()
@@ -101,9 +102,6 @@ func (l *Log) appendGroup(results []AppendResult, bs []record.Batch, epoch int32
 		return n, err
 	}
 	l.commitAppend(data)
-	if cap(l.gathered) > gatherKeep {
-		l.gathered = nil
-	}
 	return n, nil
 }
 
@@ -114,12 +112,13 @@ type batchGroup struct {
 	epoch int32
 	nowMs int64
 
-	next   int64        // offset of the next batch
-	only   record.Batch // the first batch: without a second one it is written without a copy
-	bytes  int64
-	taken  [groupMax]int // indexes of their results
-	count  int
-	failed error // of a roll before the first batch
+	next     int64        // offset of the next batch
+	only     record.Batch // the first batch: without a second one it is written without a copy
+	gathered []byte       // all batches once there are two, in a pooled buffer
+	bytes    int64
+	taken    [groupMax]int // indexes of their results
+	count    int
+	failed   error // of a roll before the first batch
 }
 
 // add takes the i-th batch into the group, or refuses it in result. It returns false when the batch
@@ -151,9 +150,10 @@ func (g *batchGroup) add(i int, b record.Batch, result *AppendResult) bool {
 	case 0:
 		g.only = b
 	case 1:
-		l.gathered = append(append(l.gathered, g.only...), b...)
+		g.gathered = l.manager.buffers.get(max(gatherStart, len(g.only)+len(b)))[:0]
+		g.gathered = append(append(g.gathered, g.only...), b...)
 	default:
-		l.gathered = append(l.gathered, b...)
+		g.gathered = append(g.gathered, b...)
 	}
 	info.FirstOffset, info.LastOffset = g.next, b.LastOffset()
 	result.AppendInfo = info

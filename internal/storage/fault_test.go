@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -76,6 +77,40 @@ func TestFullDisk(t *testing.T) {
 	w.fs = f.wrap(memOf(w.fs))
 	if l := w.crash(nil); l.EndOffset() != 3 {
 		t.Fatalf("after a crash the log ends at %d", l.EndOffset())
+	}
+}
+
+// TestRetentionFreesFullDisk: nothing can be written, not even an index or a new file, and old
+// segments go all the same.
+func TestRetentionFreesFullDisk(t *testing.T) {
+	f := &fault{}
+	w := newWorld(t, f.wrap(vfs.NewMem()))
+	w.cfg.SegmentBytes = 1000
+	l := w.open()
+	f.inject = failWith(syscall.ENOSPC, vfs.OpWrite, indexSuffix)
+	for i := range 10 {
+		w.append(batchSpec{size: 300, pid: 1, seq: int32(i)})
+	}
+	w.sync()
+	f.inject = func(op vfs.Op) error {
+		if op.Kind == vfs.OpWrite || op.Kind == vfs.OpOpen && op.Flag&os.O_CREATE != 0 {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	w.cfg.RetentionBytes = 0
+	l.UpdateConfig(w.cfg)
+	if n, err := l.DeleteOldSegments(w.now, 10); err != nil || n != 4 || l.StartOffset() != 8 {
+		t.Fatalf("%d deleted, the log starts at %d: %v", n, l.StartOffset(), err)
+	}
+	f.inject = nil
+	if n, err := l.DeleteOldSegments(w.now, 10); err != nil || n != 1 || l.StartOffset() != 10 {
+		t.Fatalf("%d deleted, the log starts at %d: %v", n, l.StartOffset(), err)
+	}
+	w.closeClean()
+	w.open()
+	if info := w.append(batchSpec{size: 300, pid: 1, seq: 9}); !info.Duplicate {
+		t.Fatalf("retry: %+v", info)
 	}
 }
 

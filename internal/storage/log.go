@@ -46,7 +46,6 @@ type Log struct {
 	newFiles   bool // directory entries are not durable
 	newDir     bool // the partition's directory is new: its entry and partition.metadata are not durable
 	hasFile    bool // the active segment's file exists
-	gathered   []byte
 	undoStates []undoState
 	rollJitter int64 // ms, fixed per active segment
 

@@ -91,6 +91,8 @@ type LogManager struct {
 	deleted map[TopicPartition]bool // since the start; their checkpoint entries go
 	timers  map[int]func() bool
 	timer   int
+
+	finished bool // no goroutine is started any more
 }
 
 // checkpoints are the contents of the checkpoint files of a log directory.
@@ -153,9 +155,15 @@ func (m *LogManager) failUnlessFull(op string, err error) error {
 	return m.fail(op, err)
 }
 
-// spawn runs f on a goroutine that Close waits for.
+// spawn runs f on a goroutine that Close waits for; after Close nothing is started any more.
 func (m *LogManager) spawn(f func()) {
+	m.mu.Lock()
+	if m.finished {
+		m.mu.Unlock()
+		return
+	}
 	m.background.Add(1)
+	m.mu.Unlock()
 	go func() {
 		defer m.background.Done()
 		f()
@@ -173,11 +181,11 @@ func (m *LogManager) runSoon(f func()) {
 
 // later runs f after d unless the manager is closed before.
 func (m *LogManager) later(d time.Duration, f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.closed.Load() {
 		return
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.timer++
 	id := m.timer
 	m.timers[id] = m.afterFunc(d, func() {
@@ -309,6 +317,7 @@ func (m *LogManager) Close(clean bool, brokerEpoch int64) error {
 		return ErrClosed
 	}
 	m.stopTimers()
+	clean = clean && m.Offline() == nil
 	logs := m.openLogs()
 	errs := make([]error, len(logs))
 	m.parallel(len(logs), func(i int) {
@@ -317,9 +326,15 @@ func (m *LogManager) Close(clean bool, brokerEpoch int64) error {
 		}
 	})
 	err := errors.Join(errs...)
+	if gone := m.Offline(); gone != nil {
+		err = gone // says it all; every log would repeat it
+	}
 	if clean && err == nil {
 		err = m.writeCleanShutdown(brokerEpoch)
 	}
+	m.mu.Lock()
+	m.finished = true
+	m.mu.Unlock()
 	m.background.Wait()
 	return errors.Join(err, m.lock.Close())
 }
