@@ -249,15 +249,16 @@ func checkConfig(r Resource, name string, value *string) *apiError {
 	if value == nil {
 		return nil
 	}
-	check := config.CheckBroker
+	check, code := config.CheckTopic, protocol.CodeInvalidConfig
 	switch r.Type {
-	case ResourceTopic:
-		check = config.CheckTopic
 	case ResourceGroup:
 		check = config.CheckGroup
+	case ResourceBroker: // Kafka's brokers validate their own, with another code
+		code = protocol.CodeInvalidRequest
+		check = func(name, value string) error { return config.CheckDynamic(name, value, r.Name == "") }
 	}
 	if err := check(name, *value); err != nil {
-		return refuse(protocol.CodeInvalidConfig, "%s", err.Error())
+		return refuse(code, "%s", err.Error())
 	}
 	return nil
 }

@@ -171,7 +171,8 @@ func defaultDir(b *Broker) [16]byte {
 	return DirUnassigned
 }
 
-// deleteTopics handles DeleteTopics (20), by name or by id (v6).
+// deleteTopics handles DeleteTopics (20), by name or by id (v6): one result per topic, in the order
+// of the request.
 func (s *step) deleteTopics(req *kmsg.DeleteTopicsRequest) kmsg.Response {
 	resp := kmsg.NewPtrDeleteTopicsResponse()
 	wanted := req.Topics
@@ -182,12 +183,18 @@ func (s *step) deleteTopics(req *kmsg.DeleteTopicsRequest) kmsg.Response {
 	for i := range wanted {
 		times[s.deletionKey(&wanted[i])]++
 	}
+	answered := map[string]bool{}
 	for i := range wanted {
 		w := &wanted[i]
+		key := s.deletionKey(w)
+		if answered[key] {
+			continue
+		}
+		answered[key] = true
 		out := kmsg.NewDeleteTopicsResponseTopic()
 		out.Topic, out.TopicID = w.Topic, w.TopicID
 		t, err := s.topicToDelete(w)
-		if err == nil && times[s.deletionKey(w)] > 1 {
+		if err == nil && times[key] > 1 {
 			err = refuse(protocol.CodeInvalidRequest, "Topic %s is named more than once in the request.", t.Name)
 		}
 		if err != nil {

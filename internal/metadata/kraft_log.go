@@ -154,7 +154,7 @@ type batchReader struct {
 	at   int64  // position of the batch last returned
 }
 
-const readPiece = 1 << 20
+const readPiece = 256 << 10
 
 // next returns the next batch with a valid checksum; io.EOF at a clean end, io.ErrUnexpectedEOF
 // inside a batch, *record.CorruptError for anything else. The batch is valid until the next call.
@@ -193,7 +193,12 @@ func (r *batchReader) next() (record.Batch, error) {
 
 // fill reads more bytes so that buf has want of them, if the file has.
 func (r *batchReader) fill(want int) (int, error) {
-	grown := make([]byte, max(want, len(r.buf)+readPiece))
+	size, err := r.file.Size()
+	if err != nil {
+		return 0, err
+	}
+	piece := len(r.buf) + int(min(readPiece, max(size-r.pos, 0)))
+	grown := make([]byte, min(max(want, piece), len(r.buf)+int(max(size-r.pos, 0))))
 	have := copy(grown, r.buf)
 	n, err := r.file.ReadAt(grown[have:], r.pos)
 	r.buf = grown[:have+n]

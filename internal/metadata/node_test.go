@@ -45,13 +45,7 @@ func request[R kmsg.Response](t testing.TB, n *Node, req kmsg.Request) R {
 
 func register(t testing.TB, n *Node, incarnation byte, previous int64) int64 {
 	t.Helper()
-	req := kmsg.NewPtrBrokerRegistrationRequest()
-	req.Version, req.BrokerID, req.ClusterID, req.IncarnationID = 4, 1, "testClusterTestCluster", [16]byte{incarnation}
-	req.LogDirs, req.PreviousBrokerEpoch = [][16]byte{testDirectory}, previous
-	req.Listeners = []kmsg.BrokerRegistrationRequestListener{{Name: "PLAINTEXT", Host: "localhost", Port: 9092}}
-	for name, r := range SupportedFeatures() {
-		req.Features = append(req.Features, kmsg.BrokerRegistrationRequestFeature{Name: name, MinSupportedVersion: r.Min, MaxSupportedVersion: r.Max})
-	}
+	req := registrationRequest(1, incarnation, previous)
 	resp := request[*kmsg.BrokerRegistrationResponse](t, n, req)
 	if resp.ErrorCode != 0 {
 		t.Fatalf("registration gave error %d", resp.ErrorCode)

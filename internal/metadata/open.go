@@ -108,11 +108,20 @@ func (op *opening) load(id checkpointID) *Image {
 	}
 	img, err := readCheckpoint(op.o.FS, op.dir, id, op.o.ClusterID)
 	if err != nil {
-		op.o.Logger.Error("a metadata snapshot cannot be read; trying an older one", "file", filepath.Join(op.dir, id.name()), "error", err)
+		op.o.Logger.Error("a metadata snapshot cannot be read; it is set aside and an older one tried", "file", filepath.Join(op.dir, id.name()), "error", err)
+		op.setAside(id)
 		img = nil
 	}
 	op.images[id] = img
 	return img
+}
+
+// setAside renames a damaged snapshot, so that it is not counted among those that are kept.
+func (op *opening) setAside(id checkpointID) {
+	name := filepath.Join(op.dir, id.name())
+	if err := op.o.FS.Rename(name, name+".damaged"); err != nil {
+		op.o.Logger.Error("a damaged metadata snapshot cannot be renamed", "file", name, "error", err)
+	}
 }
 
 // reconcile compares the WAL with the Kafka log beside it and returns the state to start raft from.

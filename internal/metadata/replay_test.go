@@ -28,6 +28,23 @@ func imageText(t testing.TB, img *Image) string {
 	return b.String()
 }
 
+// imageBytes is imageText in a form that is cheaper to make.
+func imageBytes(t testing.TB, img *Image) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, r := range img.records() {
+		if _, controller := r.Message.(*kafkarecord.RegisterControllerRecord); controller {
+			continue // new at each start
+		}
+		value, err := kafkarecord.EncodeMetadata(r.Message, r.Version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(value)
+	}
+	return b.String()
+}
+
 // copyDir copies a directory tree of this machine into a file system.
 func copyDir(t testing.TB, from string, fsys vfs.FS, to string) {
 	t.Helper()
