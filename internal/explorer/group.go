@@ -195,7 +195,7 @@ func (c *Connection) TopicConsumers(ctx context.Context, topic string) (TopicCon
 	}
 	groups, _ := s.listGroups(ctx)
 	s.describeGroups(ctx, groups)
-	offsets := s.committedOffsets(ctx, groups, nil)
+	offsets := s.committedOffsets(ctx, groups, partitionsOf(t))
 	ends := s.endsOf(ctx, func(tp) bool { return true })
 	out := TopicConsumers{Groups: []TopicConsumer{}, FetchedAt: c.now().UnixMilli()}
 	for _, g := range groups {

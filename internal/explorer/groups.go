@@ -112,8 +112,10 @@ func (g *foundGroup) sumLag(offsets []committed, ends logEnds) {
 	topics := map[string]bool{}
 	counted := 0
 	for _, o := range offsets {
-		topics[o.at.topic] = true
 		row := ends.place(o)
+		if row.Committed != nil {
+			topics[o.at.topic] = true
+		}
 		if row.Lag == nil {
 			g.LagPartial = true
 			continue
@@ -204,14 +206,27 @@ func (e logEnds) place(o committed) GroupOffset {
 		lag := *row.End - o.offset
 		row.State, row.Lag = "ok", &lag
 	}
+	if row.Lag != nil && o.lag != nil {
+		row.Lag = o.lag
+	}
 	return row
 }
 
 // groupsOf finds the groups with committed offsets in one topic.
-func (s *snapshot) groupsOf(ctx context.Context, topic string) []*foundGroup {
+func (s *snapshot) groupsOf(ctx context.Context, t kmsg.MetadataResponseTopic) []*foundGroup {
 	groups, _ := s.listGroups(ctx)
-	offsets := s.committedOffsets(ctx, groups, nil)
+	offsets := s.committedOffsets(ctx, groups, partitionsOf(t))
 	return slices.DeleteFunc(groups, func(g *foundGroup) bool {
-		return !slices.ContainsFunc(offsets[g.Group], func(o committed) bool { return o.at.topic == topic })
+		return !slices.ContainsFunc(offsets[g.Group], func(o committed) bool { return o.at.topic == deref(t.Topic) && o.offset >= 0 })
 	})
+}
+
+// partitionsOf asks for the offsets of one topic only.
+func partitionsOf(t kmsg.MetadataResponseTopic) []kmsg.OffsetFetchRequestGroupTopic {
+	rt := kmsg.NewOffsetFetchRequestGroupTopic()
+	rt.Topic = deref(t.Topic)
+	for _, p := range t.Partitions {
+		rt.Partitions = append(rt.Partitions, p.Partition)
+	}
+	return []kmsg.OffsetFetchRequestGroupTopic{rt}
 }

@@ -1,6 +1,9 @@
 package explorer
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Problem is the one error shape of the explorer: what could not be done, in words for a person,
 // with enough structure for a page to translate it. It is both the body of a failed HTTP call and an
@@ -19,7 +22,7 @@ type Problem struct {
 
 // Error makes a Problem an error value.
 func (p *Problem) Error() string {
-	s := p.Title
+	s := strings.TrimSuffix(p.Title, ".")
 	if p.Resource != "" {
 		s += " (" + p.Resource + ")"
 	}

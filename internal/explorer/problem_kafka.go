@@ -132,10 +132,10 @@ func dialProblem(err error, usesTLS bool) *Problem {
 		p.Code, p.Resource = "UNRESOLVABLE", dns.Name
 		p.Title = "The name " + dns.Name + " cannot be resolved."
 		p.Help = "Check the spelling; inside containers and VPNs names differ from outside."
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case isErrno(err, syscall.ECONNREFUSED, winRefused):
 		p.Code, p.Title = "CONNECTION_REFUSED", "Nothing listens at "+at(p.Resource)+": connection refused."
 		p.Help = "Start the broker, or correct the port."
-	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+	case isErrno(err, syscall.EHOSTUNREACH, winHostUnreachable), isErrno(err, syscall.ENETUNREACH, winNetUnreachable):
 		p.Code, p.Title = "UNREACHABLE", "There is no route to "+at(p.Resource)+"."
 		p.Help = "Check the network, VPN or firewall."
 	case errors.Is(err, context.Canceled):
@@ -145,6 +145,18 @@ func dialProblem(err error, usesTLS bool) *Problem {
 		p.Help = "A firewall may drop the packets, or the broker is overloaded."
 	}
 	return p
+}
+
+// Windows has numbers of its own (WSAE...), which package syscall does not map.
+const (
+	winNetUnreachable  syscall.Errno = 10051
+	winReset           syscall.Errno = 10054
+	winRefused         syscall.Errno = 10061
+	winHostUnreachable syscall.Errno = 10065
+)
+
+func isErrno(err error, unix, windows syscall.Errno) bool {
+	return errors.Is(err, unix) || errors.Is(err, windows)
 }
 
 func at(address string) string {
@@ -201,7 +213,7 @@ func plainProblem(p *Problem, err error, usesTLS bool) bool {
 	case strings.Contains(text, "'HTTP' in ascii"):
 		p.Code, p.Title = "NOT_KAFKA", "The port answers with HTTP: this is not a Kafka broker."
 		p.Help = "Use the port of the Kafka listener, usually 9092."
-	case errors.As(err, &first), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	case errors.As(err, &first), errors.Is(err, io.EOF), isErrno(err, syscall.ECONNRESET, winReset):
 		p.Code, p.Title = "CLOSED_AT_ONCE", "The broker closed the connection at the first request."
 		p.Help = "It probably expects TLS or SASL: check security.protocol."
 		if usesTLS {

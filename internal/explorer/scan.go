@@ -77,6 +77,7 @@ type scan struct {
 	out      []RecordRow // waiting for the next tick
 	sent     map[int32]int64
 	fetches  fetchPool
+	unknown  int // looks in a row that did not find the topic
 	tellLast int // ticks since the last progress event
 }
 

@@ -39,6 +39,7 @@ type fetched struct {
 
 // located is a new look at the partitions' leaders.
 type located struct {
+	topicID [16]byte
 	leaders map[int32]int32
 	problem *Problem
 }
@@ -224,7 +225,7 @@ func (f *fetchPool) look(ctx context.Context, s *scan) {
 		if err != nil {
 			out.problem = s.c.connectProblem(err, "Metadata")
 		} else {
-			out.leaders = map[int32]int32{}
+			out.topicID, out.leaders = t.TopicID, map[int32]int32{}
 			for _, p := range t.Partitions {
 				out.leaders[p.Partition] = p.Leader
 			}
@@ -239,11 +240,14 @@ func (f *fetchPool) look(ctx context.Context, s *scan) {
 // relocated gives the readers without a leader their new one.
 func (f *fetchPool) relocated(s *scan, got located) {
 	f.looking = false
+	gone := s.gone(got)
 	for _, r := range s.readers {
 		if r.leader >= 0 || r.failed != nil {
 			continue
 		}
 		switch leader, ok := got.leaders[r.partition]; {
+		case gone != nil:
+			r.fail(gone)
 		case got.problem != nil && !got.problem.Retriable:
 			r.fail(got.problem)
 		case got.problem != nil:
@@ -256,4 +260,27 @@ func (f *fetchPool) relocated(s *scan, got located) {
 			r.leader = leader
 		}
 	}
+}
+
+// unknownLooks is how often in a row the topic may be unknown before it counts as deleted: brokers
+// learn of a new topic a little later than its creator.
+const unknownLooks = 4
+
+// gone tells that the topic was deleted, or made anew under the same name, while it was read.
+func (s *scan) gone(got located) *Problem {
+	name := "topic " + s.q.Topic
+	if got.problem != nil {
+		if got.problem.Code != "UNKNOWN_TOPIC_OR_PARTITION" {
+			return nil
+		}
+		if s.unknown++; s.unknown < unknownLooks {
+			return nil
+		}
+		return &Problem{Code: "TOPIC_DELETED", Title: "The topic was deleted.", Operation: "Metadata", Resource: name}
+	}
+	s.unknown = 0
+	if got.topicID != s.topicID {
+		return &Problem{Code: "TOPIC_DELETED", Title: "The topic was deleted and made anew.", Operation: "Metadata", Resource: name, Help: "Start again to read the new one."}
+	}
+	return nil
 }

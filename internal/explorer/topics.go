@@ -295,7 +295,7 @@ func (c *Connection) TopicImpact(ctx context.Context, topic string) (TopicImpact
 	var wg sync.WaitGroup
 	wg.Go(func() { m = s.measure(ctx, t) })
 	wg.Go(func() {
-		for _, g := range s.groupsOf(ctx, topic) {
+		for _, g := range s.groupsOf(ctx, t) {
 			impact.Groups = append(impact.Groups, g.Group)
 		}
 	})

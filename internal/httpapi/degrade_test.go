@@ -302,6 +302,67 @@ func TestTailFollowsAMovedLeader(t *testing.T) {
 	}
 }
 
+// A topic that is deleted while its page is open ends the tail with words, also when another takes
+// its name.
+func TestTopicDeletedWhileItIsRead(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		f := fakeOnly(t)
+		if err := f.fake.CreateTopic("short-lived", 1, nil); err != nil {
+			t.Fatal(err)
+		}
+		deleted := false
+		var got events
+		f.stream("short-lived", "range=live", func(e events) bool {
+			if len(e.progress) > 0 && !deleted {
+				deleted = true
+				if err := f.fake.DeleteTopic("short-lived"); err != nil {
+					t.Fatal(err)
+				}
+				if again {
+					if err := f.fake.CreateTopic("short-lived", 1, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			got = e
+			return true
+		})
+		if got.done == nil || got.done.Reason != "failed" || got.problems[len(got.problems)-1].Problem.Code != "TOPIC_DELETED" {
+			t.Errorf("made anew %v: %+v, %+v", again, got.done, got.problems)
+		}
+	}
+}
+
+// named makes a broker advertise another address than it listens on.
+type named struct {
+	net.Listener
+	addr net.Addr
+}
+
+func (n named) Addr() net.Addr { return n.addr }
+
+type address string
+
+func (address) Network() string  { return "tcp" }
+func (a address) String() string { return string(a) }
+
+func TestAdvertisedAddressThatDoesNotResolve(t *testing.T) {
+	var real string
+	f := fakeOnly(t, kfake.ListenFn(func(network, at string) (net.Listener, error) {
+		l, err := net.Listen(network, at)
+		if err != nil {
+			return nil, err
+		}
+		real = l.Addr().String()
+		return named{l, address("broker.invalid:9092")}, nil
+	}))
+	r := f.test(explorer.ClusterSettings{Name: "x", Bootstrap: []string{real}})
+	last := r.Rungs[len(r.Rungs)-1]
+	if r.OK || last.Step != "advertised" || last.Code != "UNRESOLVABLE" || !strings.Contains(last.Text, "broker.invalid:9092") || !strings.Contains(last.Help, "advertised.listeners") {
+		t.Fatalf("%+v", r)
+	}
+}
+
 // Everything works on older clusters, without what they lack.
 func TestOlderClusters(t *testing.T) {
 	for name, versions := range map[string]*kversion.Versions{"1.1": kversion.V1_1_0(), "2.8": kversion.V2_8_0(), "3.5": kversion.V3_5_0()} {
