@@ -131,6 +131,7 @@ func argsMessage(c *cobra.Command, given []string, err error) string {
 	if !c.HasSubCommands() || len(given) == 0 {
 		return err.Error()
 	}
+	c.SuggestionsMinimumDistance = 2
 	message := fmt.Sprintf("unknown command %q for %s", given[0], c.CommandPath())
 	if near := c.SuggestionsFor(given[0]); len(near) > 0 {
 		message += "; did you mean " + near[0] + "?"

@@ -129,7 +129,7 @@ func (f clientFlags) addresses(c *cobra.Command, props map[string]string) ([]str
 		if err != nil {
 			host, port = strings.Trim(a, "[]"), "9092"
 		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" || strings.ContainsAny(host, " /?#@") {
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil || host == "" || strings.ContainsAny(host, " /?#@") || strings.Contains(host, ":") && net.ParseIP(host) == nil {
 			return nil, usagef("the address %q is not HOST:PORT", a)
 		}
 		out = append(out, net.JoinHostPort(host, port))

@@ -151,6 +151,9 @@ func (f consumeFlags) run(c *cobra.Command, s Streams, topic, format string) err
 	}
 	defer connection.Close()
 	p := &recordPrinter{out: s.Out, err: s.Err, topic: topic, format: format, limit: f.count, reverse: q.Range == explorer.RangeNewest}
+	if f.exit && q.Range == explorer.RangeLive {
+		return p.end() // from the end to the end
+	}
 	return p.scan(c.Context(), connection, q)
 }
 
