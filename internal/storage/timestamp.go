@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"math"
+	"path/filepath"
 
 	"klamm/internal/record"
 )
@@ -124,7 +125,7 @@ func (l *Log) searchSegment(s *LogSegment, ts, start int64) (result TimestampOff
 			if b.MaxTimestamp() < ts || from <= start {
 				continue
 			}
-			if result, found, err = l.searchBatch(b, ts, start); err != nil || found {
+			if result, found, err = l.searchBatch(s, b, ts, start); err != nil || found {
 				slice.Release()
 				return result, found, err
 			}
@@ -134,7 +135,7 @@ func (l *Log) searchSegment(s *LogSegment, ts, start int64) (result TimestampOff
 	return result, false, nil
 }
 
-func (l *Log) searchBatch(b record.Batch, ts, start int64) (result TimestampOffset, found bool, err error) {
+func (l *Log) searchBatch(s *LogSegment, b record.Batch, ts, start int64) (result TimestampOffset, found bool, err error) {
 	err = l.decompressor.Walk(b, func(r record.Record) error {
 		if r.Timestamp < ts || r.Offset < start {
 			return nil
@@ -144,7 +145,8 @@ func (l *Log) searchBatch(b record.Batch, ts, start int64) (result TimestampOffs
 		return record.ErrStop
 	})
 	if err != nil {
-		return result, false, &CorruptionError{l.dir, "log", b.BaseOffset(), 0, err}
+		_, position, _ := s.lookup(b.BaseOffset()) // at or shortly before the batch
+		return result, false, &CorruptionError{l.dir, filepath.Base(s.file.path), b.BaseOffset(), position, err}
 	}
 	return result, found, nil
 }
