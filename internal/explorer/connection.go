@@ -17,6 +17,7 @@ import (
 const (
 	dialTimeout    = 3 * time.Second
 	requestTimeout = 10 * time.Second
+	askTimeout     = 4 * time.Second // of one broker, for a page that can do without it
 	retryTimeout   = 5 * time.Second
 	retryPause     = 100 * time.Millisecond
 	idleTimeout    = 2 * time.Minute
@@ -184,8 +185,7 @@ func (c *Connection) changeable(operation string) error {
 	return &Problem{Code: "READ_ONLY", Title: "This cluster is read-only here.", Operation: operation, Help: "Switch read-only off in the cluster's settings."}
 }
 
-// metadata asks for the given topics (nil: all, empty: only the brokers) and remembers the brokers in the client.
-func (c *Connection) metadata(ctx context.Context, cl *kgo.Client, topics []string) (*kmsg.MetadataResponse, error) {
+func metadataRequest(topics []string) *kmsg.MetadataRequest {
 	req := kmsg.NewPtrMetadataRequest()
 	req.AllowAutoTopicCreation = false
 	if topics != nil {
@@ -196,8 +196,14 @@ func (c *Connection) metadata(ctx context.Context, cl *kgo.Client, topics []stri
 		rt.Topic = kmsg.StringPtr(t)
 		req.Topics = append(req.Topics, rt)
 	}
+	return req
+}
+
+// metadata asks for the given topics (nil: all, empty: only the brokers) and remembers the brokers in
+// the client.
+func (c *Connection) metadata(ctx context.Context, cl *kgo.Client, topics []string) (*kmsg.MetadataResponse, error) {
 	started := c.now()
-	resp, err := cl.Request(ctx, req)
+	resp, err := anyBroker(ctx, cl, func() kmsg.Request { return metadataRequest(topics) })
 	if err != nil {
 		p := c.connectProblem(err, "Metadata")
 		c.tell(Health{State: "down", At: c.now().UnixMilli(), Problem: p})
@@ -214,6 +220,20 @@ func (c *Connection) metadata(ctx context.Context, cl *kgo.Client, topics []stri
 		})
 	}
 	return m, nil
+}
+
+// anyBroker asks one broker after the other (the client goes round) with more patience each time: the
+// first may hang, or the answer may be large.
+func anyBroker(ctx context.Context, cl *kgo.Client, req func() kmsg.Request) (resp kmsg.Response, err error) {
+	for _, patience := range []time.Duration{1500 * time.Millisecond, 3 * time.Second, requestTimeout} {
+		limited, cancel := context.WithTimeout(ctx, patience)
+		resp, err = cl.Request(limited, req())
+		cancel()
+		if err == nil || ctx.Err() != nil || !isTimeout(err) {
+			return resp, err
+		}
+	}
+	return resp, err
 }
 
 func (c *Connection) tell(h Health) {
@@ -251,9 +271,11 @@ func (c *Connection) versions(ctx context.Context, cl *kgo.Client) (*apiVersions
 	if known != nil {
 		return known, nil
 	}
-	req := kmsg.NewPtrApiVersionsRequest()
-	req.ClientSoftwareName, req.ClientSoftwareVersion = "klamm", "1"
-	resp, err := cl.Request(ctx, req)
+	resp, err := anyBroker(ctx, cl, func() kmsg.Request {
+		req := kmsg.NewPtrApiVersionsRequest()
+		req.ClientSoftwareName, req.ClientSoftwareVersion = "klamm", "1"
+		return req
+	})
 	if err != nil {
 		return nil, c.connectProblem(err, "ApiVersions")
 	}

@@ -23,6 +23,7 @@ type snapshot struct {
 
 	mu       sync.Mutex
 	problems []Problem
+	silent   map[int32]*Problem // brokers that could not be reached: a page waits for each once only
 }
 
 // snapshot asks for topics (nil: all). The caller keeps the client acquired while it uses the answer.
@@ -31,7 +32,7 @@ func (c *Connection) snapshot(ctx context.Context, cl *kgo.Client, topics []stri
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{c: c, cl: cl, meta: m, brokers: make(map[int32]kmsg.MetadataResponseBroker, len(m.Brokers))}
+	s := &snapshot{c: c, cl: cl, meta: m, brokers: make(map[int32]kmsg.MetadataResponseBroker, len(m.Brokers)), silent: map[int32]*Problem{}}
 	for _, b := range m.Brokers {
 		s.brokers[b.NodeID] = b
 	}
@@ -75,19 +76,36 @@ func (s *snapshot) brokerName(id int32) string {
 
 // ask sends one request to one broker, in its own time limit. The error is a Problem.
 func (s *snapshot) ask(ctx context.Context, broker int32, operation string, req kmsg.Request) (kmsg.Response, *Problem) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	s.mu.Lock()
+	known := s.silent[broker]
+	s.mu.Unlock()
+	if known != nil {
+		p := *known
+		p.Operation = operation
+		return nil, &p
+	}
+	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	resp, err := s.cl.Broker(int(broker)).RetriableRequest(ctx, req)
+	resp, err := s.cl.Broker(int(broker)).RetriableRequest(limited, req)
 	if err == nil {
 		return resp, nil
 	}
-	p := s.c.connectProblem(err, operation)
 	if isUnsupported(err) {
-		p = unsupported(operation)
+		p := unsupported(operation)
+		p.Resource = s.brokerName(broker)
+		return nil, p
 	}
-	q := *p
-	q.Resource = s.brokerName(broker)
-	return nil, &q
+	p := *s.c.connectProblem(err, operation)
+	p.Resource = s.brokerName(broker)
+	if p.Code == "TIMEOUT" {
+		p.Title = "No answer from " + p.Resource + " in time."
+	}
+	if isUnreachable(p.Code) && ctx.Err() == nil {
+		s.mu.Lock()
+		s.silent[broker] = &p
+		s.mu.Unlock()
+	}
+	return nil, &p
 }
 
 // isUnsupported recognises kgo's refusal to send what the broker does not know; it has no exported error.

@@ -147,6 +147,17 @@ type switchable struct {
 	mu        sync.Mutex
 	listeners []net.Listener
 	conns     map[net.Listener][]net.Conn
+	hung      map[net.Listener]bool
+}
+
+// hang makes a broker accept connections and answer nothing.
+func (s *switchable) hang(i int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hung[s.listeners[i]] = true
+	for _, c := range s.conns[s.listeners[i]] {
+		c.Close()
+	}
 }
 
 func (s *switchable) listen(network, address string) (net.Listener, error) {
@@ -176,18 +187,33 @@ type recording struct {
 }
 
 func (r *recording) Accept() (net.Conn, error) {
-	c, err := r.Listener.Accept()
-	if err == nil {
+	for {
+		c, err := r.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
 		r.owner.mu.Lock()
 		r.owner.conns[r.Listener] = append(r.owner.conns[r.Listener], c)
+		hung := r.owner.hung[r.Listener]
 		r.owner.mu.Unlock()
+		if !hung {
+			return c, nil
+		}
 	}
-	return c, err
+}
+
+// index finds the broker that listens at address.
+func (s *switchable) index(address string) int {
+	return slices.IndexFunc(s.listeners, func(l net.Listener) bool { return l.Addr().String() == address })
+}
+
+func newSwitchable() *switchable {
+	return &switchable{conns: map[net.Listener][]net.Conn{}, hung: map[net.Listener]bool{}}
 }
 
 // One of three brokers is dead, the first of the bootstrap list: every page works and names it.
 func TestOneBrokerDead(t *testing.T) {
-	ports := &switchable{conns: map[net.Listener][]net.Conn{}}
+	ports := newSwitchable()
 	f := fakeOnly(t, kfake.NumBrokers(3), kfake.ListenFn(ports.listen))
 	addresses := f.fake.ListenAddrs()
 	if err := f.fake.CreateTopic("wide", 3, nil); err != nil {
@@ -202,8 +228,7 @@ func TestOneBrokerDead(t *testing.T) {
 	for p := range int32(3) {
 		f.produce(cl, record("wide", p, "k", fmt.Sprint(p)))
 	}
-	dead := slices.IndexFunc(ports.listeners, func(l net.Listener) bool { return l.Addr().String() == addresses[0] })
-	ports.kill(dead)
+	ports.kill(ports.index(addresses[0]))
 	c := f.addCluster(explorer.ClusterSettings{Name: "three", Bootstrap: addresses})
 	base := "/clusters/" + c.ID
 	named := func(page string, problems []explorer.Problem) {
@@ -247,6 +272,24 @@ func TestOneBrokerDead(t *testing.T) {
 	got := f.scan("wide", "range=newest")
 	if len(got.rows) != 2 || len(got.problems) == 0 || !strings.Contains(got.done.Text, "1 partition could not be read") {
 		t.Errorf("%d rows, %+v, %+v", len(got.rows), got.problems, got.done)
+	}
+}
+
+// A broker that accepts connections and says nothing is waited for once a page, then named.
+func TestOneBrokerHangs(t *testing.T) {
+	ports := newSwitchable()
+	f := fakeOnly(t, kfake.NumBrokers(2), kfake.ListenFn(ports.listen), kfake.SeedTopics(4, "wide"))
+	addresses := f.fake.ListenAddrs()
+	ports.hang(ports.index(addresses[1]))
+	t.Cleanup(func() { ports.kill(ports.index(addresses[1])) })
+	var groups explorer.GroupList
+	f.do("listGroups", http.MethodGet, "/clusters/local/groups", nil, &groups)
+	if len(groups.Problems) == 0 || groups.Problems[0].Code != "TIMEOUT" || !strings.Contains(groups.Problems[0].Title, addresses[1]) {
+		t.Errorf("groups: %+v", groups.Problems)
+	}
+	got := f.scan("wide", "range=newest")
+	if len(got.problems) == 0 || got.done.Reason == "failed" {
+		t.Errorf("scan: %+v %+v", got.problems, got.done)
 	}
 }
 

@@ -2,12 +2,17 @@ package httpapi
 
 import (
 	"compress/gzip"
+	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"klamm/internal/explorer"
 )
@@ -201,5 +206,39 @@ func TestProbes(t *testing.T) {
 	}
 	if w := request(h, "GET", "/metrics"); w.Body.String() != "klamm_up 1\n" {
 		t.Errorf("metrics: %s", w.Body)
+	}
+}
+
+// Shutting down must not wait for tails that would never end.
+func TestShutdownEndsStreams(t *testing.T) {
+	f := newFixture(t)
+	topic := f.topic("shutdown", 1, nil)
+	h, err := New(Options{Explorer: f.ex})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := NewServer(h, nil)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	f.url = "http://" + l.Addr().String()
+	var once sync.Once
+	f.stream(topic, "range=live", func(e events) bool {
+		if len(e.progress) > 0 {
+			once.Do(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				defer cancel()
+				if err := server.Shutdown(ctx); err != nil {
+					t.Errorf("shutdown: %v", err)
+				}
+			})
+		}
+		return true
+	})
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("serve: %v", err)
 	}
 }
