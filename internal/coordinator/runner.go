@@ -45,6 +45,7 @@ type runner struct {
 	life    int64 // grows with every load and unload: events of an earlier life are void
 	queue   []func()
 	running bool
+	stopped *sync.Cond // running has become false
 	timer   *time.Timer
 	timerAt time.Time
 	retryAt time.Time // in phase broken: when the next call may start loading
@@ -80,7 +81,18 @@ type shared struct {
 }
 
 func newRunner(s *shared, partition int32) *runner {
-	return &runner{shared: s, partition: partition, epoch: -1}
+	r := &runner{shared: s, partition: partition, epoch: -1}
+	r.stopped = sync.NewCond(&r.mu)
+	return r
+}
+
+// waitStopped returns when nothing is left to do.
+func (r *runner) waitStopped() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.running {
+		r.stopped.Wait()
+	}
 }
 
 // submit hands a call to the machine, or answers it with the reason why not.
@@ -203,6 +215,7 @@ func (r *runner) run() {
 		life := r.life
 		if len(round) == 0 {
 			r.running = false
+			r.stopped.Broadcast()
 			r.mu.Unlock()
 			return
 		}

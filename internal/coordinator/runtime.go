@@ -83,10 +83,14 @@ func (r *Runtime) TopicsDeleted(names []string) {
 	}
 }
 
-// Close answers every waiting request NOT_COORDINATOR and stops all timers.
+// Close answers every waiting request NOT_COORDINATOR, stops all timers, and returns when no
+// goroutine of the Runtime is left. Later requests are answered NOT_COORDINATOR.
 func (r *Runtime) Close() {
 	for _, runner := range r.runners {
 		runner.resign(math.MaxInt32)
+	}
+	for _, runner := range r.runners {
+		runner.waitStopped()
 	}
 }
 

@@ -194,6 +194,28 @@ func TestSyncIsAnsweredWhenTheAssignmentIsCommitted(t *testing.T) {
 	})
 }
 
+// TestCloseAnswers finds every waiting request answered when Close returns.
+func TestCloseAnswers(t *testing.T) {
+	r := newTestRuntime(t, newMemLog(), testConfig(t, nil))
+	leadAll(r, 0)
+	waitLoaded(t, r)
+	joined := make(chan kmsg.Response, 2)
+	for range 2 {
+		r.Request(context.Background(), joinRequest("g", ""), "c", "/h", func(resp kmsg.Response) { joined <- resp })
+	}
+	<-joined // the second one waits for the first to come back
+	r.Close()
+	select {
+	case resp := <-joined:
+		if code := resp.(*kmsg.JoinGroupResponse).ErrorCode; code != protocol.CodeNotCoordinator {
+			t.Errorf("the waiting join got %s", protocol.CodeName(code))
+		}
+	default:
+		t.Error("a waiting join is not answered")
+	}
+	goleak.VerifyNone(t)
+}
+
 func TestNotLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newTestRuntime(t, newMemLog(), testConfig(t, nil))
