@@ -1,6 +1,8 @@
 package metadata
 
 import (
+	"path/filepath"
+
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"klamm/internal/kafkarecord"
@@ -31,10 +33,8 @@ func (n *Node) activate(formatted map[string]int16) error {
 	if _, err := l.process(); err != nil {
 		return err
 	}
-	if first {
-		if err := n.writeFormat(); err != nil {
-			return err
-		}
+	if err := n.writeFormat(); err != nil {
+		return err
 	}
 	return l.writeQuorumState()
 }
@@ -109,19 +109,31 @@ func (n *Node) registration() *kafkarecord.RegisterControllerRecord {
 	return r
 }
 
-// writeFormat writes what Kafka's format tool leaves behind: the topic id, and a snapshot at offset 0
-// with the voters and the feature levels, from which Kafka would start a log.
+// writeFormat writes what Kafka's format tool leaves behind, if it is not there: the topic id, and for
+// a log that has no snapshot yet one at offset 0 with the voters and the feature levels.
 func (n *Node) writeFormat() error {
-	img := NewImage(n.o.ClusterID)
-	img.voters, img.kraftVersion, img.levels = n.log.image.voters, n.log.image.kraftVersion, n.log.image.levels
+	l := n.log
+	if _, err := l.o.FS.Stat(filepath.Join(l.dir, "partition.metadata")); err != nil {
+		if err := l.kafka.writeSmall("partition.metadata", []byte("version: 0\ntopic_id: "+metadataTopicID)); err != nil {
+			return err
+		}
+	}
+	ids, err := listCheckpoints(l.o.FS, l.dir)
+	if err != nil || l.kafka.start() > 0 || len(ids) > 0 && ids[0] != (checkpointID{}) {
+		return err
+	}
+	if len(ids) == 1 {
+		if _, err := readCheckpoint(l.o.FS, l.dir, ids[0], l.o.ClusterID); err == nil {
+			return nil
+		}
+	}
+	img := NewImage(l.o.ClusterID)
+	img.voters, img.kraftVersion, img.levels = l.image.voters, l.image.kraftVersion, l.image.levels
 	data, err := encodeCheckpoint(img, 0, n.o.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
-	if err := n.log.kafka.writeSmall("partition.metadata", []byte("version: 0\ntopic_id: "+metadataTopicID)); err != nil {
-		return err
-	}
-	return n.log.kafka.writeSmall(checkpointID{}.name(), data)
+	return l.kafka.writeSmall(checkpointID{}.name(), data)
 }
 
 // describeQuorum handles DescribeQuorum (55). A lone voter has always just heard from itself.

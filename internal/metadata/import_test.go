@@ -190,13 +190,16 @@ func checkAgreement(t testing.TB, fsys vfs.FS, dir, clusterID string) {
 	}
 	fromWAL = d.finish()
 	compareWithKafkaLog(t, fsys, kafkaDir, state.base.nextOffset, want)
-	start := NewImage(clusterID)
-	if log, err := openKraftLog(fsys, kafkaDir); err != nil {
+	log, err := openKraftLog(fsys, kafkaDir)
+	if err != nil {
 		t.Fatal(err)
-	} else if log.start() > 0 {
-		oldest := ids[len(ids)-1]
-		if start, err = readCheckpoint(fsys, kafkaDir, oldest, clusterID); err != nil {
-			t.Fatal(err)
+	}
+	start := NewImage(clusterID)
+	for _, id := range ids { // newest first: the oldest from which the log goes on
+		if log.start() > 0 && id.end >= log.start() {
+			if start, err = readCheckpoint(fsys, kafkaDir, id, clusterID); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if diff := cmp.Diff(imageText(t, fromWAL), imageText(t, replayLog(t, fsys, kafkaDir, start))); diff != "" {

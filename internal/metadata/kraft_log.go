@@ -235,12 +235,32 @@ func (l *kraftLog) cutAt(at int64) error {
 	if end != at {
 		return l.restart(at)
 	}
-	if err := l.removeSegments(func(b int64) bool { return b > base }); err != nil {
+	oldest, err := l.whole(base)
+	if err != nil {
+		return err
+	}
+	if err := l.removeSegments(func(b int64) bool { return b > base || b < oldest }); err != nil {
 		return err
 	}
 	l.end = at
 	l.readEpochs()
 	return l.openSegment(base, size)
+}
+
+// whole returns the first segment from which the log has no gap up to the segment base. History in
+// front of a gap is of no use to a reader.
+func (l *kraftLog) whole(base int64) (int64, error) {
+	oldest := l.segments[0]
+	for i := 0; l.segments[i] != base; i++ {
+		next := l.segments[i]
+		if _, err := l.segmentBatches(l.segments[i], &next, func(record.Batch) (bool, error) { return true, nil }); err != nil {
+			return 0, err
+		}
+		if next != l.segments[i+1] {
+			oldest = l.segments[i+1]
+		}
+	}
+	return oldest, nil
 }
 
 // restart forgets all segments and begins at an offset.
