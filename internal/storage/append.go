@@ -205,7 +205,7 @@ func (l *Log) checkProducer(b record.Batch, next int64) (producerBatch, bool, er
 	if err == nil || !partial {
 		return known, duplicate, err
 	}
-	older, readErr := l.olderBatches(b.ProducerID(), b.ProducerEpoch())
+	older, readErr := l.olderBatches(b.ProducerID(), b.ProducerEpoch(), olderBatchesMax)
 	if readErr != nil {
 		return producerBatch{}, false, readErr
 	}

@@ -58,9 +58,8 @@ func FuzzOffsetIndex(f *testing.F) {
 			t.Fatalf("lookup of %d found %d at %d", at, offset, position)
 		}
 		n := x.Len()
-		x.truncateTo(1 << 20)
-		if x.Len() != n || !bytes.HasPrefix(data, x.entries) {
-			t.Fatal("entries were lost")
+		if !bytes.HasPrefix(data, x.entries) {
+			t.Fatal("entries were changed")
 		}
 		x.Append(100+math.MaxInt32, 1<<20-1)
 		if _, err := ParseOffsetIndex("x", 100, x.entries, 1<<20); err != nil && n > 0 {

@@ -48,12 +48,6 @@ func (x *OffsetIndex) Lookup(offset int64) (lastOffset, position int64, ok bool)
 	return lastOffset, position, true
 }
 
-// truncateTo drops entries of batches at position or later.
-func (x *OffsetIndex) truncateTo(position int64) {
-	n := sort.Search(x.Len(), func(i int) bool { _, p := x.Entry(i); return p >= position })
-	x.entries = x.entries[:n*offsetEntrySize]
-}
-
 // ParseOffsetIndex reads an .index file of the segment that starts at base and is logSize bytes
 // long. A file that Kafka preallocated ends at its first zero entry. Entries that do not increase
 // or lie outside of the segment are a *FormatError: the index must then be rebuilt.

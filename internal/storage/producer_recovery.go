@@ -125,15 +125,14 @@ func (l *Log) replayProducers(from, end int64) error {
 }
 
 // olderBatches reads the last batches of a producer from the log, without the newest one that the
-// snapshot held. It walks back at most olderBatchesMax bytes.
-func (l *Log) olderBatches(id int64, epoch int16) ([]producerBatch, error) {
+// snapshot held. It walks back budget bytes at most.
+func (l *Log) olderBatches(id int64, epoch int16, budget int64) ([]producerBatch, error) {
 	known, _ := l.producers.get(id)
 	if known.count == 0 || known.epoch != epoch {
 		return nil, nil
 	}
 	upTo := known.batches[0].firstOffset()
 	segments := *l.segments.Load()
-	budget := int64(olderBatchesMax)
 	var found []producerBatch
 	for i := floor(segments, upTo); i >= 0 && budget > 0 && len(found) < producerWindow; i-- {
 		s := segments[i]

@@ -95,6 +95,31 @@ func TestWindowAfterRestart(t *testing.T) {
 	}
 }
 
+// TestWindowIsSoughtWithinBounds: a long log is not read to its start for one retry.
+func TestWindowIsSoughtWithinBounds(t *testing.T) {
+	w := newWorld(t, vfs.NewMem())
+	w.cfg.SegmentBytes, w.cfg.IndexIntervalBytes = 2000, 0
+	w.open()
+	for i := range int32(20) {
+		w.append(batchSpec{size: 300, pid: 1, seq: i})
+	}
+	w.closeClean()
+	w.open()
+	for budget, want := range map[int64][]int64{0: nil, 400: {18}, 1500: {15, 16, 17, 18}, 4000: {14, 15, 16, 17, 18}} {
+		found, err := w.l.olderBatches(1, 0, budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		for _, b := range found {
+			got = append(got, b.lastOffset)
+		}
+		if len(got) > len(want) || len(want) > 1 && !slices.Equal(got, want[len(want)-len(got):]) || len(got) < len(want)-2 {
+			t.Errorf("%d bytes: %v, want about %v", budget, got, want)
+		}
+	}
+}
+
 func TestFailedWriteForgetsProducer(t *testing.T) {
 	m := newProducerStateManager()
 	first := makeBatch(t, batchSpec{pid: 1, seq: 0, transactional: true})

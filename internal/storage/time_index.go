@@ -55,12 +55,6 @@ func (x *TimeIndex) Lookup(timestamp int64) (foundTimestamp, offset int64) {
 	return x.Entry(i - 1)
 }
 
-// truncateTo drops entries of offset or later.
-func (x *TimeIndex) truncateTo(offset int64) {
-	n := sort.Search(x.Len(), func(i int) bool { _, o := x.Entry(i); return o >= offset })
-	x.entries = x.entries[:n*timeEntrySize]
-}
-
 // ParseTimeIndex reads a .timeindex file of the segment that starts at base. A file that Kafka
 // preallocated ends at its first zero entry. Entries that do not increase are a *FormatError.
 func ParseTimeIndex(file string, base int64, data []byte) (*TimeIndex, error) {
