@@ -3,6 +3,7 @@ package harness
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -51,6 +52,20 @@ func Run(t testing.TB, stdin, program string, args ...string) (stdout, stderr st
 	cmd.Env = append(os.Environ(), "KAFKA_JIT="+jit(args))
 	err = cmd.Run()
 	return out.String(), errs.String(), err
+}
+
+// ExitCode is the exit code that the error of a run stands for.
+func ExitCode(t testing.TB, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	t.Fatal(err)
+	return -1
 }
 
 // jit is the highest compiler tier a tool gets: short-lived tools end sooner without the optimiser.
