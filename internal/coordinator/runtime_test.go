@@ -3,6 +3,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.uber.org/goleak"
