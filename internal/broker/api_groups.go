@@ -7,7 +7,7 @@ import (
 )
 
 // Group requests (JoinGroup 11, SyncGroup 14, Heartbeat 12, LeaveGroup 13, OffsetCommit 8,
-// OffsetFetch 9, ListGroups 16, DescribeGroups 15, DeleteGroups 42) are answered by the group
+// OffsetFetch 9, ListGroups 16, DescribeGroups 15, DeleteGroups 42, OffsetDelete 47) are answered by the group
 // coordinator; the broker adds who asks, and waits. A join may take as long as the group's
 // rebalance timeout, during which this connection handles nothing else, as with Kafka.
 func (b *Broker) group(ctx context.Context, r *request, req kmsg.Request) (kmsg.Response, error) {

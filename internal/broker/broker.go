@@ -153,6 +153,7 @@ func (b *Broker) newHandlers() map[int16]handler {
 		kmsg.CreatePartitions.Int16():        on(b.createPartitions),
 		kmsg.DeleteGroups.Int16():            b.group,
 		kmsg.IncrementalAlterConfigs.Int16(): on(b.incrementalAlterConfigs),
+		kmsg.OffsetDelete.Int16():            b.group,
 		kmsg.DescribeCluster.Int16():         on(b.describeCluster),
 		kmsg.DescribeTopicPartitions.Int16(): on(b.describeTopicPartitions),
 	}
