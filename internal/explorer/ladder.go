@@ -199,7 +199,7 @@ func (l *ladder) firstFailed(ctx context.Context, address string, started time.T
 	switch {
 	case p.Code == kerr.SaslAuthenticationFailed.Message:
 		step = "sasl"
-	case p.Code != "CLOSED_AT_ONCE":
+	case p.Code != "CLOSED_AT_ONCE" && p.Code != "CONNECTION_LOST":
 	case l.c.security.tls == nil && speaksTLS(ctx, address):
 		p = &Problem{Code: "PLAIN_ON_TLS_PORT", Title: "The port speaks TLS, but the connection is plain.", Help: "Set security.protocol to SSL or SASL_SSL."}
 	case l.c.security.sasl != nil:

@@ -45,7 +45,7 @@ func (c *Connection) Overview(ctx context.Context) (Overview, error) {
 // isUnreachable tells a broker that could not be asked from one that refused.
 func isUnreachable(code string) bool {
 	switch code {
-	case "CONNECTION_REFUSED", "CONNECTION_FAILED", "UNRESOLVABLE", "UNREACHABLE", "TIMEOUT", "CLOSED_AT_ONCE":
+	case "CONNECTION_REFUSED", "CONNECTION_FAILED", "UNRESOLVABLE", "UNREACHABLE", "TIMEOUT", "CLOSED_AT_ONCE", "CONNECTION_LOST":
 		return true
 	}
 	return false

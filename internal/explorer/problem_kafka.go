@@ -213,12 +213,15 @@ func plainProblem(p *Problem, err error, usesTLS bool) bool {
 	case strings.Contains(text, "'HTTP' in ascii"):
 		p.Code, p.Title = "NOT_KAFKA", "The port answers with HTTP: this is not a Kafka broker."
 		p.Help = "Use the port of the Kafka listener, usually 9092."
-	case errors.As(err, &first), errors.Is(err, io.EOF), isErrno(err, syscall.ECONNRESET, winReset):
+	case errors.As(err, &first):
 		p.Code, p.Title = "CLOSED_AT_ONCE", "The broker closed the connection at the first request."
 		p.Help = "It probably expects TLS or SASL: check security.protocol."
 		if usesTLS {
 			p.Help = "Check that this is the TLS port, and whether it asks for a client certificate or SASL."
 		}
+	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), isErrno(err, syscall.ECONNRESET, winReset), isErrno(err, syscall.EPIPE, winReset):
+		p.Code, p.Title = "CONNECTION_LOST", "The connection broke off."
+		p.Help = "The broker may have stopped or restarted: try again."
 	default:
 		return false
 	}

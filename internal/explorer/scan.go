@@ -297,6 +297,9 @@ func (s *scan) progress() Progress {
 		if r.exhausted() {
 			p.PartitionsDone++
 		}
+		if r.announced && r.failed == nil {
+			p.Waiting++
+		}
 	}
 	if s.q.Follow && len(s.readers) > 0 {
 		c := Cursor{Partitions: make(map[int32]OffsetSpan, len(s.sent))}

@@ -55,6 +55,7 @@ type Progress struct {
 	Undecodable    int64  `json:"undecodable,string" doc:"Batches that could not be read; each is named by a problem event."`
 	Partitions     int32  `json:"partitions" doc:"Partitions in the range."`
 	PartitionsDone int32  `json:"partitionsDone"`
+	Waiting        int32  `json:"waiting,omitempty" doc:"Partitions that cannot be read at the moment; they were named by problem events, and are tried again."`
 	Millis         int64  `json:"millis,string" doc:"Since the start."`
 	Cursor         string `json:"cursor,omitempty" doc:"Live: give it back as ?range=live&cursor= to go on after the rows sent so far."`
 }

@@ -22,7 +22,8 @@ import (
 const produceTimeout = 10 * time.Second
 
 // Send appends one record with acks=all, or only checks it. It is not sent again when the connection
-// breaks: then nobody knows whether it was written, and the error says so.
+// breaks: then nobody knows whether it was written, and the error says so. A connection of its own
+// keeps that rare: one that was kept may have died with a broker's restart.
 func (c *Connection) Send(ctx context.Context, topic string, q SendRequest) (SendResult, error) {
 	if !q.ValidateOnly {
 		if err := c.changeable("Produce"); err != nil {
@@ -33,11 +34,11 @@ func (c *Connection) Send(ctx context.Context, topic string, q SendRequest) (Sen
 	if err != nil {
 		return SendResult{}, err
 	}
-	cl, release, err := c.acquire()
+	cl, err := c.newClient()
 	if err != nil {
-		return SendResult{}, err
+		return SendResult{}, &Problem{Code: "INVALID_SETTINGS", Title: "The settings make no usable client.", Detail: err.Error(), cause: err}
 	}
-	defer release()
+	defer cl.Close()
 	s, t, err := c.oneTopic(ctx, cl, topic)
 	if err != nil {
 		return SendResult{}, err
