@@ -16,8 +16,6 @@ export default defineConfig({
   },
   server: { proxy: { '/api': backend } },
   test: {
-    environment: 'happy-dom',
-    setupFiles: ['src/test-setup.ts'],
     css: { modules: { classNameStrategy: 'non-scoped' } },
   },
 });

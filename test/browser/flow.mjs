@@ -228,6 +228,20 @@ async function run() {
     await see(page, 'Lag: 3');
   });
 
+  await steps.step('fill the topic for the pictures', async () => {
+    for (let i = 0; i < 60; i++) {
+      const order = `{"orderId":"ord_9183726451${String(i).padStart(2, '0')}","customer":73314510714175${String(400 + i)},"status":"${['paid', 'refunded', 'shipped'][i % 3]}","total":${(412.5 + i).toFixed(2)},"currency":"EUR","createdAt":"2026-11-28T14:30:07.112Z","items":[{"sku":"A-9-113","qty":2,"price":99.00},{"sku":"B-2-007","qty":1,"price":199.50}],"refund":{"reason":"damaged","approvedBy":null},"note":"Привет <b>мир</b>"}`;
+      await post(id, {
+        key: { kind: 'text', data: `ord_9183726451${String(i).padStart(2, '0')}` },
+        value: i % 17 === 11 ? { kind: 'null' } : i % 23 === 13 ? { kind: 'hex', data: '000000012c0a126fff00fe' } : { kind: 'json', data: order },
+        headers: [
+          { key: 'region', value: { kind: 'text', data: 'eu-west' } },
+          { key: 'trace', value: { kind: 'hex', data: '00ff1234' } },
+        ],
+      });
+    }
+  });
+
   await steps.step('every page in light and dark, English and Russian, narrow and wide', () => everyPage(id));
 
   await steps.step('delete the topic: what goes is shown, its name is asked for', async () => {
@@ -257,7 +271,7 @@ async function everyPage(id) {
     ['topics', `${home}/topics?internal=1`, '[role=grid] [role=gridcell]'],
     ['create', `${home}/topics?dialog=create`, '[role=dialog] input'],
     ['messages', `${home}/topics/${topic}/messages`, '[role=grid] [role=gridcell]'],
-    ['record', `${home}/topics/${topic}/messages?record=0@0`, 'aside [role=region]'],
+    ['record', `${home}/topics/${topic}/messages?record=0@55`, 'aside [role=region]'],
     ['send', `${home}/topics/${topic}/messages?dialog=send`, '[role=dialog] textarea'],
     ['partitions', `${home}/topics/${topic}/partitions`, '[role=grid] [role=gridcell]'],
     ['consumers', `${home}/topics/${topic}/consumers`, '[role=grid] [role=gridcell]'],

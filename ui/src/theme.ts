@@ -102,7 +102,12 @@ export const theme = createTheme({
     }),
     Menu: Menu.extend({ defaultProps: { shadow: 'sm', transitionProps: { duration: 0 } } }),
     Modal: Modal.extend({
-      defaultProps: { transitionProps: { duration: 0 }, centered: false, yOffset: 'var(--k-6)' },
+      defaultProps: {
+        transitionProps: { duration: 0 },
+        centered: false,
+        overlayProps: { backgroundOpacity: 0.35 },
+        yOffset: 'var(--k-6)',
+      },
     }),
     NumberInput: NumberInput.extend(small),
     Popover: Popover.extend({ defaultProps: { shadow: 'sm', transitionProps: { duration: 0 } } }),

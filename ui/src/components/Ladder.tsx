@@ -2,6 +2,7 @@ import { IconAlertCircle, IconCircleCheck, IconCircleDashed, IconCircleX } from 
 import { useTranslation } from 'react-i18next';
 import type { ProblemBody, Rung, TestReport } from '../api/types';
 import { useFormat } from '../lib/format';
+import { useServerWords } from '../lib/serverWords';
 import { CopyButton } from './CopyButton';
 import css from './Ladder.module.css';
 import { Empty, Failure, Loading } from './State';
@@ -60,6 +61,7 @@ export function Ladder({ report, error, running, ready }: LadderProps) {
 function Step({ rung }: { rung: Rung }) {
   const { t } = useTranslation();
   const { num } = useFormat();
+  const words = useServerWords();
   const Icon = icons[rung.state];
   return (
     <li className={css.rung} data-state={rung.state}>
@@ -69,8 +71,8 @@ function Step({ rung }: { rung: Rung }) {
         {rung.state === 'skipped' ? '' : t('health.millis', { n: num(rung.millis) })}
       </span>
       <div className={css.words}>
-        <p>{rung.text}</p>
-        {rung.help && <p className={css.help}>{rung.help}</p>}
+        <p>{words(rung.text)}</p>
+        {rung.help && <p className={css.help}>{words(rung.help)}</p>}
       </div>
     </li>
   );

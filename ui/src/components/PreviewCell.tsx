@@ -3,6 +3,7 @@ import type { Preview } from '../api/types';
 import { showBlanks } from '../lib/blanks';
 import { spaceHex } from '../lib/bytes';
 import { tokenizePreview } from '../lib/json';
+import { useServerWords } from '../lib/serverWords';
 import css from './code.module.css';
 import { Tag } from './values';
 
@@ -11,6 +12,7 @@ const drawnAtMost = 400; // characters: more is never in view
 /** A key or value in a table cell. Null, empty and text cannot be mistaken for each other. */
 export function PreviewCell({ preview, tombstone }: { preview: Preview; tombstone?: boolean }) {
   const { t } = useTranslation();
+  const words = useServerWords();
   switch (preview.kind) {
     case 'null':
       return (
@@ -38,7 +40,7 @@ export function PreviewCell({ preview, tombstone }: { preview: Preview; tombston
       );
     case 'integer':
       return (
-        <span title={preview.reason}>
+        <span title={words(preview.reason)}>
           <span className={css.token} data-kind="number">
             {preview.text}
           </span>{' '}
@@ -47,7 +49,7 @@ export function PreviewCell({ preview, tombstone }: { preview: Preview; tombston
       );
     case 'binary':
       return (
-        <span className={css.binary} title={preview.reason}>
+        <span className={css.binary} title={words(preview.reason)}>
           {spaceHex(preview.text.slice(0, drawnAtMost))}
           {preview.truncated && ' …'}
         </span>

@@ -56,8 +56,8 @@ interface FailureProps {
 
 /** A call that failed: forbidden, not offered by the cluster, or an error. */
 export function Failure({ problem, onRetry, compact }: FailureProps) {
-  const { t } = useTranslation();
-  const text = problemText(problem, t);
+  const { t, i18n } = useTranslation();
+  const text = problemText(problem, t, i18n.language);
   const Icon =
     text.kind === 'forbidden' ? IconLock : text.kind === 'unsupported' ? IconBan : IconAlertTriangle;
   return (
@@ -83,7 +83,7 @@ export function Failure({ problem, onRetry, compact }: FailureProps) {
 
 /** A line above an answer that is only partly there: names every part that is missing. */
 export function Partial({ problems }: { problems: readonly ProblemBody[] | undefined }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const [open, setOpen] = useState(false);
   const first = problems?.[0];
   if (!problems || !first) return null;
@@ -93,7 +93,7 @@ export function Partial({ problems }: { problems: readonly ProblemBody[] | undef
       <IconAlertTriangle className={css.partialIcon} aria-hidden="true" />
       <div className={css.partialList}>
         {shown.map((problem) => {
-          const text = problemText(problem, t);
+          const text = problemText(problem, t, i18n.language);
           return (
             <p
               key={`${problem.code} ${problem.operation} ${problem.resource} ${problem.detail}`}

@@ -47,7 +47,7 @@ describe('both languages are complete', () => {
 });
 
 const sources = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((file) => /\.(ts|tsx|css)$/.test(file) && !/\.test\.|schema\.d\.ts|test-setup/.test(file))
+  .filter((file) => /\.(ts|tsx|css)$/.test(file) && !/\.test\.|schema\.d\.ts/.test(file))
   .map((file) => [file, readFileSync(`src/${file}`, 'utf8')] as const);
 
 describe('the sources', () => {

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { expect, it } from 'vitest';
 import i18n from '../i18n';
 import { formatAgo, formatRetention } from './duration';

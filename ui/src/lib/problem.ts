@@ -1,6 +1,7 @@
 import type { TFunction } from 'i18next';
 import type { ProblemBody } from '../api/types';
 import en from '../i18n/en.json';
+import { translateServer } from './serverWords';
 
 export type ProblemKind = 'forbidden' | 'unsupported' | 'error';
 
@@ -27,12 +28,12 @@ export function problemKind(problem: ProblemBody): ProblemKind {
 }
 
 /** A problem in the reader's words. A code nobody translated keeps the server's own sentence. */
-export function problemText(problem: ProblemBody, t: TFunction): ProblemText {
+export function problemText(problem: ProblemBody, t: TFunction, language: string): ProblemText {
   const { code } = problem;
   return {
     kind: problemKind(problem),
-    title: known(code) ? t(`problems.${code}`) : problem.title,
+    title: known(code) ? t(`problems.${code}`) : translateServer(problem.title, language),
     subject: [problem.operation, problem.resource].filter(Boolean).join(' · '),
-    help: problem.help ?? '',
+    help: translateServer(problem.help ?? '', language),
   };
 }

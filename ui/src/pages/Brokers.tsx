@@ -13,6 +13,7 @@ import { useFormat } from '../lib/format';
 import { compareIntegers } from '../lib/int64';
 import { useKeys } from '../lib/keys';
 import { formatSort, parseSort } from '../lib/search';
+import { useServerWords } from '../lib/serverWords';
 import { useName } from '../lib/useCluster';
 import { useSearch } from '../lib/useSearch';
 
@@ -111,6 +112,7 @@ export function BrokersPage() {
   const [search, setSearch] = useSearch();
   const query = useQuery(brokersQuery(cluster));
   const overview = useQuery(overviewQuery(cluster)).data;
+  const words = useServerWords();
   const columns = useColumns();
   const sort = useMemo(() => parseSort(search.sort, firstSort), [search.sort]);
   useKeys({ r: () => query.refetch() });
@@ -129,7 +131,7 @@ export function BrokersPage() {
     <Page
       toolbar={
         <>
-          <span title={overview?.controllerSource}>
+          <span title={overview && words(overview.controllerSource)}>
             <Summary>{facts.filter(Boolean).join(' · ')}</Summary>
           </span>
           <Spring />

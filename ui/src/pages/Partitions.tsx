@@ -44,7 +44,7 @@ function useColumns(brokers: number | undefined): Column<PartitionRow>[] {
       {
         id: 'id',
         title: t('partition.id'),
-        chars: 9,
+        chars: 10,
         numeric: true,
         fixed: true,
         text: (row) => num(row.id),

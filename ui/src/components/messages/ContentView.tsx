@@ -6,6 +6,7 @@ import { toProblem } from '../../api/client';
 import { type Part, readSlice, type View } from '../../api/content';
 import type { Content, Slice } from '../../api/types';
 import { useFormat } from '../../lib/format';
+import { useServerWords } from '../../lib/serverWords';
 import { CodeEnd, HexView, TextView } from '../CodeView';
 import { Tag } from '../values';
 import css from './messages.module.css';
@@ -31,6 +32,7 @@ export function viewsOf(content: Content): View[] {
 export function ContentView({ part, content, view, label }: ContentViewProps) {
   const { t } = useTranslation();
   const { size } = useFormat();
+  const words = useServerWords();
   const views = viewsOf(content);
   const [own, setOwn] = useState<View | null>(null);
   const wanted = view ?? own;
@@ -41,7 +43,7 @@ export function ContentView({ part, content, view, label }: ContentViewProps) {
     <>
       <div className={css.why}>
         <span className={css.whyText}>
-          {content.format} · {size(content.bytes)} · {content.reason}
+          {content.format} · {size(content.bytes)} · {words(content.reason)}
         </span>
         {!view && views.length > 1 && (
           <SegmentedControl

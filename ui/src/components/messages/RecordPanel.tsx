@@ -176,7 +176,7 @@ async function wholeText(part: Part, content: Content): Promise<string> {
 }
 
 function PanelFoot({ record, part, tab }: { record: RecordDetail; part: Part; tab: RecordTab }) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const cluster = useCluster();
   const key: Part = { ...part, part: 'key' };
   const shown: Part = tab === 'key' ? key : part;
@@ -184,7 +184,7 @@ function PanelFoot({ record, part, tab }: { record: RecordDetail; part: Part; ta
   const copyPart = (from: Part, what: Content) =>
     wholeText(from, what).then(
       (text) => copyText(text, t('keys.copied')),
-      (error: unknown) => say(problemText(toProblem(error).body, t).title),
+      (error: unknown) => say(problemText(toProblem(error).body, t, i18n.language).title),
     );
   const canSave = content.kind !== 'null';
   const save = () => {

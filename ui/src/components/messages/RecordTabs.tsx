@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next';
 import type { Content, RecordDetail } from '../../api/types';
 import { spaceHex } from '../../lib/bytes';
 import { useFormat } from '../../lib/format';
+import { useServerWords } from '../../lib/serverWords';
 import { Tag } from '../values';
 import css from './messages.module.css';
 
@@ -124,10 +125,11 @@ export function ReportTab({ record }: { record: RecordDetail }) {
 
 function Tried({ title, content }: { title: string; content: Content }) {
   const { t } = useTranslation();
+  const words = useServerWords();
   return (
     <section>
       <p className={css.why}>
-        {title} · {content.format} · {content.reason}
+        {title} · {content.format} · {words(content.reason)}
       </p>
       {content.report.length > 0 && (
         <ul className={css.report}>
@@ -139,7 +141,7 @@ function Tried({ title, content }: { title: string; content: Content }) {
                 <IconX className={css.icon} aria-label={t('record.doesNotFit')} />
               )}
               <span>{tried.format}</span>
-              <span className={css.reportReason}>{tried.reason}</span>
+              <span className={css.reportReason}>{words(tried.reason)}</span>
             </li>
           ))}
         </ul>
