@@ -28,3 +28,22 @@ func BenchmarkCommit(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkReplay is loading: one committed offset a record.
+func BenchmarkReplay(b *testing.B) {
+	s := fuzzShard()
+	var records []Record
+	for p := range int32(1000) {
+		rec, err := committedOffset{offset: 5, leaderEpoch: 1, expiresAt: -1}.record("group", "topic", p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		records = append(records, rec)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if err := s.replay(records[i%len(records)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
