@@ -12,6 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
+// answerWait is how long an answer may take before a request counts as waiting. Answers of a real
+// broker that do not wait for another event arrive much sooner.
+const answerWait = 700 * time.Millisecond
+
 // fixedTopics are the topics of the tests.
 type fixedTopics []TopicInfo
 
