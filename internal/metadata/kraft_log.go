@@ -336,6 +336,18 @@ func (l *kraftLog) openSegment(base, size int64) error {
 	if !slices.Contains(l.segments, base) {
 		l.segments = append(l.segments, base)
 	}
+	return l.dropIndexes(base)
+}
+
+// dropIndexes removes the indexes that Kafka left beside a segment. They would not know what is
+// appended now; Kafka makes them anew when they are missing.
+func (l *kraftLog) dropIndexes(base int64) error {
+	for _, ext := range []string{".index", ".timeindex"} {
+		name := strings.TrimSuffix(segmentName(l.dir, base), ".log") + ext
+		if err := l.fs.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return &KraftLogError{name, "remove", err}
+		}
+	}
 	return nil
 }
 
