@@ -9,11 +9,10 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -149,8 +148,6 @@ func (n *networkTarget) topicID(name string) [16]byte {
 	return unknownTopicID
 }
 
-var unknownTopicID = [16]byte{0xde, 0xad, 15: 1}
-
 // brokerProperties reads the properties of the broker that a scenario may set.
 func (n *networkTarget) brokerProperties() map[string]string {
 	req := kmsg.NewPtrDescribeConfigsRequest()
@@ -200,15 +197,6 @@ func expectOurs(t *testing.T, s *scenario) {
 	}
 }
 
-func compareScenario(t *testing.T, s *scenario, got [][]string) {
-	t.Helper()
-	for i, line := range s.lines {
-		if diff := cmp.Diff(line.want, got[i]); diff != "" {
-			t.Errorf("%s:%d: %s (-Apache Kafka +ours)\n%s", s.path, line.number, line.text, diff)
-		}
-	}
-}
-
 func forEachOnNetwork(t *testing.T, addr string, prepare func(*testing.T, *scenario), done func(*testing.T, *scenario, [][]string)) {
 	node := newNetworkTarget(t, addr)
 	properties := node.brokerProperties()
@@ -246,14 +234,16 @@ func (s *scenario) fits(properties map[string]string) bool {
 	return true
 }
 
-func chosenScenarios(t *testing.T) []string {
-	only := os.Getenv("KLAMM_GROUP_ONLY")
-	var chosen []string
-	for _, path := range scenarioFiles(t) {
-		s := scenario{path: path}
-		if only == "" || slices.Contains(splitComma(only), s.name()) {
-			chosen = append(chosen, path)
+func (s *scenario) write(t *testing.T) {
+	t.Helper()
+	var out strings.Builder
+	for _, line := range s.lines {
+		out.WriteString(line.text + "\n")
+		for _, w := range line.want {
+			out.WriteString("  " + w + "\n")
 		}
 	}
-	return chosen
+	if err := os.WriteFile(s.path, []byte(out.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"os"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -127,6 +130,29 @@ func (p *productTarget) topicID(name string) [16]byte {
 		return info.ID
 	}
 	return unknownTopicID
+}
+
+var unknownTopicID = [16]byte{0xde, 0xad, 15: 1}
+
+func compareScenario(t *testing.T, s *scenario, got [][]string) {
+	t.Helper()
+	for i, line := range s.lines {
+		if diff := cmp.Diff(line.want, got[i]); diff != "" {
+			t.Errorf("%s:%d: %s (-Apache Kafka +ours)\n%s", s.path, line.number, line.text, diff)
+		}
+	}
+}
+
+func chosenScenarios(t *testing.T) []string {
+	only := os.Getenv("KLAMM_GROUP_ONLY")
+	var chosen []string
+	for _, path := range scenarioFiles(t) {
+		s := scenario{path: path}
+		if only == "" || slices.Contains(splitComma(only), s.name()) {
+			chosen = append(chosen, path)
+		}
+	}
+	return chosen
 }
 
 // TestScenarios compares our answers with those recorded from Apache Kafka.

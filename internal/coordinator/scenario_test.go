@@ -75,20 +75,6 @@ func readScenario(t *testing.T, path string) *scenario {
 	return s
 }
 
-func (s *scenario) write(t *testing.T) {
-	t.Helper()
-	var out strings.Builder
-	for _, line := range s.lines {
-		out.WriteString(line.text + "\n")
-		for _, w := range line.want {
-			out.WriteString("  " + w + "\n")
-		}
-	}
-	if err := os.WriteFile(s.path, []byte(out.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func scenarioFiles(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/scenarios/*.txt")
@@ -119,7 +105,6 @@ type pendingCall struct {
 	label, api string
 	version    int16
 	done       bool
-	text       string
 }
 
 type answer struct {
