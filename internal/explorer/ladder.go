@@ -196,10 +196,13 @@ func (l *ladder) apiVersions(ctx context.Context, cl *kgo.Client, address string
 // a plain one is tried with TLS, and one that has SASL is taken for refused.
 func (l *ladder) firstFailed(ctx context.Context, address string, started time.Time, p *Problem) {
 	step := "apiVersions"
+	if p.Code == "CONNECTION_LOST" { // a reset instead of a clean end: the same to a first request
+		p = closedAtOnce(l.c.security.tls != nil)
+	}
 	switch {
 	case p.Code == kerr.SaslAuthenticationFailed.Message:
 		step = "sasl"
-	case p.Code != "CLOSED_AT_ONCE" && p.Code != "CONNECTION_LOST":
+	case p.Code != "CLOSED_AT_ONCE":
 	case l.c.security.tls == nil && speaksTLS(ctx, address):
 		p = &Problem{Code: "PLAIN_ON_TLS_PORT", Title: "The port speaks TLS, but the connection is plain.", Help: "Set security.protocol to SSL or SASL_SSL."}
 	case l.c.security.sasl != nil:

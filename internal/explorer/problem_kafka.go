@@ -202,6 +202,17 @@ func tlsProblem(p *Problem, err error) bool {
 	return true
 }
 
+func closedAtOnce(usesTLS bool) *Problem {
+	p := &Problem{
+		Code: "CLOSED_AT_ONCE", Title: "The broker closed the connection at the first request.",
+		Help: "It probably expects TLS or SASL: check security.protocol.", Retriable: true,
+	}
+	if usesTLS {
+		p.Help = "Check that this is the TLS port, and whether it asks for a client certificate or SASL."
+	}
+	return p
+}
+
 // plainProblem fills p when the first bytes show another protocol than Kafka's.
 func plainProblem(p *Problem, err error, usesTLS bool) bool {
 	text := err.Error()
@@ -214,11 +225,8 @@ func plainProblem(p *Problem, err error, usesTLS bool) bool {
 		p.Code, p.Title = "NOT_KAFKA", "The port answers with HTTP: this is not a Kafka broker."
 		p.Help = "Use the port of the Kafka listener, usually 9092."
 	case errors.As(err, &first):
-		p.Code, p.Title = "CLOSED_AT_ONCE", "The broker closed the connection at the first request."
-		p.Help = "It probably expects TLS or SASL: check security.protocol."
-		if usesTLS {
-			p.Help = "Check that this is the TLS port, and whether it asks for a client certificate or SASL."
-		}
+		q := closedAtOnce(usesTLS)
+		p.Code, p.Title, p.Help = q.Code, q.Title, q.Help
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed), isErrno(err, syscall.ECONNRESET, winReset), isErrno(err, syscall.EPIPE, winReset):
 		p.Code, p.Title = "CONNECTION_LOST", "The connection broke off."
 		p.Help = "The broker may have stopped or restarted: try again."

@@ -253,10 +253,7 @@ func TestLiveTail(t *testing.T) {
 }
 
 func TestClusterGoesDownMidway(t *testing.T) {
-	f := newFixture(t)
-	if f.fake == nil {
-		t.Skip("a real cluster is not stopped by a test")
-	}
+	f := fakeOnly(t)
 	topic := f.topic("down", 1, nil)
 	f.produce(f.client(), record(topic, 0, "k", "v"))
 	closed := false
