@@ -139,6 +139,8 @@ func (d *draft) setConfig(r Resource, name string, value *string) {
 	d.img.configs.set(r, entries)
 }
 
+// setFeature finalises a level. A log that Kafka wrote may finalise features this build does not
+// have: they stay in the log for Kafka, but are neither shown to clients nor asked of brokers.
 func (d *draft) setFeature(name string, level int16) {
 	var value *int16
 	if level != 0 {
@@ -149,7 +151,9 @@ func (d *draft) setFeature(name string, level int16) {
 	} else {
 		d.img.levels = set(d.img.levels, name, value)
 	}
-	d.img.features = set(d.img.features, name, value)
+	if _, supported := SupportedFeatures()[name]; supported {
+		d.img.features = set(d.img.features, name, value)
+	}
 }
 
 // diff says what changed between two images, given the topics, configurations and brokers that

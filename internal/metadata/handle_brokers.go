@@ -70,7 +70,7 @@ func checkFeatureRanges(img *Image, req *kmsg.BrokerRegistrationRequest) *apiErr
 	for _, f := range req.Features {
 		ranges[f.Name] = VersionRange{f.MinSupportedVersion, f.MaxSupportedVersion}
 	}
-	for name, level := range img.levels {
+	for name, level := range img.features {
 		if r := ranges[name]; level < r.Min || level > r.Max {
 			return refuse(protocol.CodeUnsupportedVersion, "Broker %d supports levels %d to %d of %s, the cluster is at %d.", req.BrokerID, r.Min, r.Max, name, level)
 		}

@@ -116,7 +116,7 @@ func (s *step) checkResource(r Resource, times int) *apiError {
 	switch r.Type {
 	case ResourceTopic:
 		if err := CheckTopicName(r.Name); err != nil {
-			return refuse(protocol.CodeInvalidTopicException, "%s", err.Error())
+			return refuse(protocol.CodeInvalidTopicException, "Topic name is invalid: %s.", err.Error())
 		}
 		if s.img().Topic(r.Name) == nil {
 			return noSuchTopic(r.Name)

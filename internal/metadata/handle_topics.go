@@ -105,7 +105,7 @@ func createdConfigs(entries []config.Entry) []kmsg.CreateTopicsResponseTopicConf
 func (s *step) checkNewName(name string) *apiError {
 	switch err := CheckTopicName(name); {
 	case err != nil:
-		return refuse(protocol.CodeInvalidTopicException, "%s", err.Error())
+		return refuse(protocol.CodeInvalidTopicException, "Topic name is invalid: %s.", err.Error())
 	case name == metadataTopic:
 		return refuse(protocol.CodeInvalidRequest, "%s is the cluster's own metadata log and cannot be created.", name)
 	case s.img().Topic(name) != nil:

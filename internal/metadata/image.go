@@ -93,7 +93,7 @@ type Image struct {
 	kraftVersion   int16
 	voters         *kafkarecord.VotersRecord
 	levels         map[string]int16 // by feature record
-	features       map[string]int16 // levels and kraft.version, as clients see them
+	features       map[string]int16 // what clients see: supported levels and kraft.version
 	brokers        map[int32]*Broker
 	controllers    map[int32]*kafkarecord.RegisterControllerRecord
 	topics         table[string, *Topic]
@@ -134,7 +134,8 @@ func (m *Image) ClusterID() string { return m.clusterID }
 // ControllerID returns the node that leads the metadata quorum, -1 when unknown.
 func (m *Image) ControllerID() int32 { return m.controllerID }
 
-// Features returns the finalised feature levels. Callers must not change the map.
+// Features returns the finalised levels of the features this build supports. Callers must not change
+// the map.
 func (m *Image) Features() map[string]int16 { return m.features }
 
 // Brokers returns the registered brokers, fenced ones too, sorted by id.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"klamm/internal/kafkarecord"
 	"klamm/internal/record"
@@ -45,6 +46,21 @@ func TestTakesOverKafkasDirectory(t *testing.T) {
 		t.Errorf("(-Kafka +ours):\n%s", diff)
 	}
 	if got := createTopic(t, n, "gone", 2); got.ErrorCode != 38 { // its broker is fenced
+		t.Errorf("create gave %d", got.ErrorCode)
+	}
+	if diff := cmp.Diff(map[string]int16{"metadata.version": 33, "eligible.leader.replicas.version": 1, "kraft.version": 1}, img.Features()); diff != "" {
+		t.Errorf("features shown, although Kafka finalised more (-want +got):\n%s", diff)
+	}
+	again := registrationRequest(1, 7, img.Broker(1).Epoch)
+	again.ClusterID, again.LogDirs = o.ClusterID, [][16]byte{o.DirectoryID}
+	if resp := request[*kmsg.BrokerRegistrationResponse](t, n, again); resp.ErrorCode != 0 {
+		t.Fatalf("registration gave %d", resp.ErrorCode)
+	}
+	request[*kmsg.BrokerHeartbeatResponse](t, n, heartbeatRequest(n.Image().Broker(1), false, false))
+	if p := n.Image().Topic("wide").Partitions[99]; p.Leader != 1 || p.Recovering {
+		t.Errorf("after the registration: %+v", p)
+	}
+	if got := createTopic(t, n, "gone", 2); got.ErrorCode != 0 {
 		t.Errorf("create gave %d", got.ErrorCode)
 	}
 	if err := n.Close(); err != nil {

@@ -20,15 +20,15 @@ const maxTopicName = 249
 func CheckTopicName(name string) error {
 	switch {
 	case name == "":
-		return errors.New("Topic name is invalid: the empty string is not allowed")
+		return errors.New("a topic name must not be empty")
 	case name == "." || name == "..":
-		return fmt.Errorf("Topic name is invalid: '%s' is not allowed", name)
+		return fmt.Errorf("'%s' cannot be a topic name", name)
 	case len(name) > maxTopicName:
-		return fmt.Errorf("Topic name is invalid: it has %d characters, %d are allowed", len(name), maxTopicName)
+		return fmt.Errorf("a topic name has at most %d characters, this one has %d", maxTopicName, len(name))
 	}
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return fmt.Errorf("Topic name is invalid: '%s' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'", name)
+			return fmt.Errorf("'%s' has a character other than ASCII letters and digits, '.', '_' and '-'", name)
 		}
 	}
 	return nil

@@ -256,8 +256,12 @@ func (p *Partition) merge(m *kafkarecord.PartitionChangeRecord) *Partition {
 		to   *[]int32
 		from []int32
 	}{
-		{&n.ISR, m.ISR}, {&n.Replicas, m.Replicas}, {&n.Removing, m.RemovingReplicas}, {&n.Adding, m.AddingReplicas},
-		{&n.ELR, m.EligibleLeaderReplicas}, {&n.LastKnownELR, m.LastKnownELR},
+		{&n.ISR, m.ISR},
+		{&n.Replicas, m.Replicas},
+		{&n.Removing, m.RemovingReplicas},
+		{&n.Adding, m.AddingReplicas},
+		{&n.ELR, m.EligibleLeaderReplicas},
+		{&n.LastKnownELR, m.LastKnownELR},
 	} {
 		if f.from != nil {
 			*f.to = f.from
