@@ -18,6 +18,7 @@ import (
 //   - Every property of the resource, or the asked ones; a property that does not exist is left out.
 //   - A broker resource must name this broker (INVALID_REQUEST otherwise); the empty name is the
 //     cluster-wide default and shows only what was set there.
+//   - A resource that is asked for in full more than once is answered once.
 //   - Sensitive values are null. Synonyms and documentation come only when asked for.
 //   - An unknown topic is UNKNOWN_TOPIC_OR_PARTITION, an illegal name INVALID_TOPIC_EXCEPTION.
 //   - Log levels and client metrics subscriptions cannot be set here, so there is nothing to show.
@@ -25,7 +26,7 @@ import (
 // Versions: 1 source and synonyms; 3 type and documentation; 4 flexible.
 func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.DescribeConfigsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
-	for _, asked := range req.Resources {
+	for _, asked := range distinctResources(req.Resources) {
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = asked.ResourceType, asked.ResourceName
 		rr.ErrorMessage = new(string) // Kafka has "" here for a success
@@ -41,6 +42,25 @@ func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.Descri
 		resp.Resources = append(resp.Resources, rr)
 	}
 	return resp, nil
+}
+
+// distinctResources leaves out a resource that was asked for in full before. A repetition takes a few
+// bytes of the request and thousands of the answer, which would then fill the broker's memory.
+func distinctResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.DescribeConfigsRequestResource {
+	type resource struct {
+		kind kmsg.ConfigResourceType
+		name string
+	}
+	seen := make(map[resource]bool, len(asked))
+	distinct := make([]kmsg.DescribeConfigsRequestResource, 0, len(asked))
+	for _, r := range asked {
+		key := resource{r.ResourceType, r.ResourceName}
+		if len(r.ConfigNames) > 0 || !seen[key] {
+			distinct = append(distinct, r)
+		}
+		seen[key] = seen[key] || len(r.ConfigNames) == 0
+	}
+	return distinct
 }
 
 // configEntries lists what a resource is configured with.

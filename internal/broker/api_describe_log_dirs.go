@@ -26,8 +26,9 @@ func (b *Broker) describeLogDirs(_ context.Context, _ *request, req *kmsg.Descri
 		return resp, nil
 	}
 	sizes := map[string][]kmsg.DescribeLogDirsResponseDirTopicPartition{}
+	asked := askedPartitions(req)
 	for _, u := range b.replicas.Usage() {
-		if !asksFor(req, u.Topic, u.Partition) {
+		if asked != nil && !asked[topicPartition{u.Topic, u.Partition}] {
 			continue
 		}
 		p := kmsg.NewDescribeLogDirsResponseDirTopicPartition()
@@ -45,11 +46,16 @@ func (b *Broker) describeLogDirs(_ context.Context, _ *request, req *kmsg.Descri
 	return resp, nil
 }
 
-func asksFor(req *kmsg.DescribeLogDirsRequest, topic string, partition int32) bool {
+// askedPartitions is the set of partitions a request names, nil when it means all.
+func askedPartitions(req *kmsg.DescribeLogDirsRequest) map[topicPartition]bool {
 	if req.Topics == nil {
-		return true
+		return nil
 	}
-	return slices.ContainsFunc(req.Topics, func(t kmsg.DescribeLogDirsRequestTopic) bool {
-		return t.Topic == topic && slices.Contains(t.Partitions, partition)
-	})
+	asked := map[topicPartition]bool{}
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			asked[topicPartition{t.Topic, p}] = true
+		}
+	}
+	return asked
 }

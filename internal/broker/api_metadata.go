@@ -48,10 +48,8 @@ func (b *Broker) metadata(ctx context.Context, r *request, req *kmsg.MetadataReq
 		}
 		return resp, nil
 	}
-	for i, asked := range req.Topics {
-		if !asksAgain(req.Topics[:i], asked) {
-			resp.Topics = append(resp.Topics, b.findTopic(r, req, image, asked))
-		}
+	for _, asked := range distinctTopics(req.Topics) {
+		resp.Topics = append(resp.Topics, b.findTopic(r, req, image, asked))
 	}
 	return resp, nil
 }
@@ -77,14 +75,27 @@ func refuseIDs(req *kmsg.MetadataRequest, resp *kmsg.MetadataResponse) {
 	}
 }
 
-// asksAgain tells whether a topic was asked for before: it is answered once.
-func asksAgain(before []kmsg.MetadataRequestTopic, asked kmsg.MetadataRequestTopic) bool {
-	return slices.ContainsFunc(before, func(t kmsg.MetadataRequestTopic) bool {
-		if asked.Topic == nil || t.Topic == nil {
-			return asked.Topic == nil && t.Topic == nil && t.TopicID == asked.TopicID
+// distinctTopics leaves out what was asked for before: it is answered once. A request may name
+// millions of topics, so this must not compare each with each.
+func distinctTopics(asked []kmsg.MetadataRequestTopic) []kmsg.MetadataRequestTopic {
+	type name struct {
+		named bool
+		name  string
+		id    [16]byte // of a topic without a name
+	}
+	seen := make(map[name]bool, len(asked))
+	distinct := make([]kmsg.MetadataRequestTopic, 0, len(asked))
+	for _, t := range asked {
+		key := name{id: t.TopicID}
+		if t.Topic != nil {
+			key = name{named: true, name: *t.Topic}
 		}
-		return *t.Topic == *asked.Topic
-	})
+		if !seen[key] {
+			seen[key] = true
+			distinct = append(distinct, t)
+		}
+	}
+	return distinct
 }
 
 func (b *Broker) describeBrokers(r *request, image *metadata.Image, resp *kmsg.MetadataResponse) {
@@ -153,7 +164,7 @@ func (b *Broker) autoCreate(ctx context.Context, r *request, req *kmsg.MetadataR
 	}
 	image := b.image()
 	var missing []string
-	for _, asked := range req.Topics {
+	for _, asked := range distinctTopics(req.Topics) {
 		if asked.Topic != nil && image.Topic(*asked.Topic) == nil && isTopicName(*asked.Topic) {
 			missing = append(missing, *asked.Topic)
 		}
@@ -162,6 +173,6 @@ func (b *Broker) autoCreate(ctx context.Context, r *request, req *kmsg.MetadataR
 		return
 	}
 	if err := b.createMissing(ctx, missing); err != nil {
-		b.logger.Warn("topics could not be created on demand", "topics", missing, "client_id", r.clientID(), "error", err)
+		b.logger.Warn("topics could not be created on demand", "topics", len(missing), "client_id", r.clientID(), "error", err)
 	}
 }

@@ -29,6 +29,8 @@ import (
 //   - The next Produce of the connection is appended while this one waits; answers keep the order.
 //   - A batch that an idempotent producer sends again is answered with its first offsets, and with
 //     acks=all only when they are committed.
+//   - A request that names more than 1000 partitions with less than a batch header for each closes
+//     the connection.
 //   - Internal topics take records of the broker only: INVALID_TOPIC_EXCEPTION, except from Kafka's
 //     own admin client.
 //   - Transactions are not served: a transactional batch is INVALID_TXN_STATE.
@@ -36,6 +38,9 @@ import (
 // Versions: 3 record batches v2; 5 log start offset; 7 zstd; 8 record errors and message; 9
 // flexible; 10 leader hints; 13 topic ids.
 func (b *Broker) produce(_ context.Context, r *request, req *kmsg.ProduceRequest, reply func(kmsg.Response)) error {
+	if err := checkPartitions(req); err != nil {
+		return err
+	}
 	p := &pendingProduce{reply: reply, acks: req.Acks}
 	p.response = req.ResponseKind().(*kmsg.ProduceResponse)
 	p.response.Topics = make([]kmsg.ProduceResponseTopic, 0, len(req.Topics))
@@ -49,6 +54,26 @@ func (b *Broker) produce(_ context.Context, r *request, req *kmsg.ProduceRequest
 		reply(p.response)
 	default:
 		p.wait(waits, time.Duration(req.TimeoutMillis)*time.Millisecond)
+	}
+	return nil
+}
+
+// fewPartitions is how many partitions without a batch a Produce request may name and still get an
+// answer for each.
+const fewPartitions = 1000
+
+// checkPartitions refuses a request that cannot hold a batch for every partition it names. The
+// answer to millions of empty ones would take gigabytes; no client sends that.
+func checkPartitions(req *kmsg.ProduceRequest) error {
+	partitions, size := 0, 0
+	for i := range req.Topics {
+		for j := range req.Topics[i].Partitions {
+			partitions++
+			size += len(req.Topics[i].Partitions[j].Records)
+		}
+	}
+	if partitions > fewPartitions && size/partitions < record.HeaderSize {
+		return fmt.Errorf("a Produce request names %d partitions but holds only %d bytes of records", partitions, size)
 	}
 	return nil
 }

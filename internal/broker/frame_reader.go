@@ -3,8 +3,11 @@ package broker
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"klamm/internal/protocol"
 )
@@ -14,7 +17,20 @@ const (
 	idleBufferSize   = 1 << 10  // what an idle connection keeps
 	activeBufferSize = 64 << 10 // lent while requests arrive faster than they are answered
 	maxPooledFrame   = 1 << 20  // larger frames are left to the garbage collector
+	// maxPlainFrame bounds every request but Produce. Decoded, such a request takes many times its
+	// bytes, and so does its answer; a million names fit.
+	maxPlainFrame = 16 << 20
 )
+
+// plainSizeError is a request without records that is larger than any client's.
+type plainSizeError struct {
+	key  int16
+	size int32
+}
+
+func (e *plainSizeError) Error() string {
+	return fmt.Sprintf("a request of type %s (API key %d) has %d bytes; only Produce may be larger than %d", kmsg.NameForKey(e.key), e.key, e.size, maxPlainFrame)
+}
 
 // bufferPool lends byte slices. Small and large ones are kept apart, so that a burst of large
 // frames does not stay in memory behind thousands of small ones.
@@ -107,6 +123,14 @@ func (f *frameReader) next() ([]byte, error) {
 	size := int32(binary.BigEndian.Uint32(f.buf()[f.r:]))
 	if size < 0 || size > f.max {
 		return nil, &protocol.FrameSizeError{Size: size, Max: f.max}
+	}
+	if size > maxPlainFrame {
+		if err := f.fill(4 + 2); err != nil {
+			return nil, unexpected(err)
+		}
+		if key := int16(binary.BigEndian.Uint16(f.buf()[f.r+4:])); key != produceKey {
+			return nil, &plainSizeError{key, size}
+		}
 	}
 	if int(size) > activeBufferSize-4 {
 		return f.readLarge(int(size))

@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -63,15 +62,14 @@ func offlineReplicas(image *metadata.Image, p *metadata.Partition) []int32 {
 	return offline
 }
 
-// createMissing creates topics with the broker's defaults, internal ones with their own.
+// createMissing creates topics with the broker's defaults, internal ones with their own. Every name
+// comes once.
 func (b *Broker) createMissing(ctx context.Context, names []string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version = 7
 	req.TimeoutMillis = int32(b.config().Int("request.timeout.ms"))
 	for _, name := range names {
-		if !slices.ContainsFunc(req.Topics, func(t kmsg.CreateTopicsRequestTopic) bool { return t.Topic == name }) {
-			req.Topics = append(req.Topics, b.newTopic(name))
-		}
+		req.Topics = append(req.Topics, b.newTopic(name))
 	}
 	resp, err := b.controller.Request(ctx, req)
 	if err != nil {

@@ -1,0 +1,105 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"klamm/internal/record"
+)
+
+// Only Produce may fill socket.request.max.bytes: the others are refused by their first bytes.
+func TestLargeRequestsWithoutRecords(t *testing.T) {
+	frame := func(key int16, size uint32) []byte {
+		b := binary.BigEndian.AppendUint32(nil, size)
+		return binary.BigEndian.AppendUint16(b, uint16(key))
+	}
+	for _, c := range []struct {
+		name    string
+		key     int16
+		size    uint32
+		refused bool
+	}{
+		{"Metadata", kmsg.Metadata.Int16(), maxPlainFrame + 1, true},
+		{"Metadata that fits", kmsg.Metadata.Int16(), maxPlainFrame, false},
+		{"Produce", produceKey, maxPlainFrame + 1, false},
+	} {
+		_, err := newFrameReader(bytes.NewReader(frame(c.key, c.size)), 100<<20, &bufferPool{}).next()
+		var refusal *plainSizeError
+		if errors.As(err, &refusal) != c.refused {
+			t.Errorf("%s of %d bytes: %v", c.name, c.size, err)
+		}
+		if !c.refused && !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s of %d bytes: %v; want the rest to be missed", c.name, c.size, err)
+		}
+	}
+}
+
+// A topic asked for more than once is answered once, also when there are so many that comparing each
+// with each would take minutes.
+func TestDistinctTopics(t *testing.T) {
+	named := func(s string) kmsg.MetadataRequestTopic { return kmsg.MetadataRequestTopic{Topic: &s} }
+	byID := func(b byte) kmsg.MetadataRequestTopic { return kmsg.MetadataRequestTopic{TopicID: [16]byte{b}} }
+	unnamed := named("")
+	got := distinctTopics([]kmsg.MetadataRequestTopic{named("b"), byID(1), named("a"), named("b"), byID(1), byID(2), unnamed, byID(0), unnamed})
+	want := []kmsg.MetadataRequestTopic{named("b"), byID(1), named("a"), byID(2), unnamed, byID(0)}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(kmsg.Tags{})); diff != "" {
+		t.Error(diff)
+	}
+	var many []kmsg.MetadataRequestTopic
+	for i := range 500_000 {
+		many = append(many, named(fmt.Sprintf("topic-%06d", i)))
+	}
+	if got := distinctTopics(append(many, many...)); len(got) != len(many) {
+		t.Errorf("%d of %d topics", len(got), len(many))
+	}
+}
+
+// A resource is described in full once, however often it is asked for.
+func TestDistinctResources(t *testing.T) {
+	resource := func(name string, configs ...string) kmsg.DescribeConfigsRequestResource {
+		return kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: name, ConfigNames: configs}
+	}
+	broker := resource("a")
+	broker.ResourceType = kmsg.ConfigResourceTypeBroker
+	got := distinctResources([]kmsg.DescribeConfigsRequestResource{
+		resource("a", "retention.ms"), resource("a"), resource("b"), resource("a"), resource("a", "segment.ms"), broker, broker,
+	})
+	want := []kmsg.DescribeConfigsRequestResource{resource("a", "retention.ms"), resource("a"), resource("b"), resource("a", "segment.ms"), broker}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(kmsg.Tags{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPartitionsWithoutRecords(t *testing.T) {
+	request := func(partitions, bytes int) *kmsg.ProduceRequest {
+		req := kmsg.NewPtrProduceRequest()
+		topic := kmsg.NewProduceRequestTopic()
+		topic.Partitions = make([]kmsg.ProduceRequestTopicPartition, partitions)
+		for i := range topic.Partitions {
+			topic.Partitions[i].Records = make([]byte, bytes)
+		}
+		req.Topics = append(req.Topics, topic)
+		return req
+	}
+	for _, c := range []struct {
+		partitions, bytes int
+		refused           bool
+	}{
+		{0, 0, false},
+		{fewPartitions, 0, false},
+		{fewPartitions + 1, 0, true},
+		{fewPartitions + 1, record.HeaderSize - 1, true},
+		{fewPartitions + 1, record.HeaderSize, false},
+	} {
+		if err := checkPartitions(request(c.partitions, c.bytes)); (err != nil) != c.refused {
+			t.Errorf("%d partitions of %d bytes: %v", c.partitions, c.bytes, err)
+		}
+	}
+}
