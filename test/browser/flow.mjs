@@ -18,6 +18,24 @@ async function post(cluster, record) {
   if (!response.ok) throw new Error(`sending answers ${response.status}: ${await response.text()}`);
 }
 
+const orders = 60;
+
+/** A record as shops send them; some are tombstones, some are bytes. */
+function order(i) {
+  const number = `ord_9183726451${String(i).padStart(2, '0')}`;
+  const items = '[{"sku":"A-9-113","qty":2,"price":99.00},{"sku":"B-2-007","qty":1,"price":199.50}]';
+  const json = `{"orderId":"${number}","customer":${73314510714175400n + BigInt(i)},"status":"${['paid', 'refunded', 'shipped'][i % 3]}","total":${(412.5 + i).toFixed(2)},"currency":"EUR","createdAt":"2026-11-28T14:30:07.112Z","items":${items},"refund":{"reason":"damaged","approvedBy":null},"note":"Привет <b>мир</b>"}`;
+  const bytes = { kind: 'hex', data: '000000012c0a126fff00fe' };
+  return {
+    key: { kind: 'text', data: number },
+    value: i % 17 === 11 ? { kind: 'null' } : i % 23 === 13 ? bytes : { kind: 'json', data: json },
+    headers: [
+      { key: 'region', value: { kind: 'text', data: 'eu-west' } },
+      { key: 'trace', value: { kind: 'hex', data: '00ff1234' } },
+    ],
+  };
+}
+
 const topic = `browser.flow.${Date.now().toString(36)}`;
 const group = `browser/flow:${Date.now().toString(36)}`;
 const value = '{"id":23958446825181076828,"total":1.10,"note":"Привет"}';
@@ -228,18 +246,24 @@ async function run() {
     await see(page, 'Lag: 3');
   });
 
-  await steps.step('fill the topic for the pictures', async () => {
-    for (let i = 0; i < 60; i++) {
-      const order = `{"orderId":"ord_9183726451${String(i).padStart(2, '0')}","customer":73314510714175${String(400 + i)},"status":"${['paid', 'refunded', 'shipped'][i % 3]}","total":${(412.5 + i).toFixed(2)},"currency":"EUR","createdAt":"2026-11-28T14:30:07.112Z","items":[{"sku":"A-9-113","qty":2,"price":99.00},{"sku":"B-2-007","qty":1,"price":199.50}],"refund":{"reason":"damaged","approvedBy":null},"note":"Привет <b>мир</b>"}`;
-      await post(id, {
-        key: { kind: 'text', data: `ord_9183726451${String(i).padStart(2, '0')}` },
-        value: i % 17 === 11 ? { kind: 'null' } : i % 23 === 13 ? { kind: 'hex', data: '000000012c0a126fff00fe' } : { kind: 'json', data: order },
-        headers: [
-          { key: 'region', value: { kind: 'text', data: 'eu-west' } },
-          { key: 'trace', value: { kind: 'hex', data: '00ff1234' } },
-        ],
+  await steps.step('rows in view stay in place while others arrive above them', async () => {
+    const live = await openPage(browser);
+    await live.page.goto(`${baseURL}/clusters/${id}/topics/${topic}/messages?from=live`);
+    await see(live.page, 'Waiting for messages');
+    for (let i = 0; i < orders; i++) await post(id, order(i));
+    await see(live.page, `${orders} messages`);
+    const grid = live.page.getByRole('grid', { name: 'Messages' });
+    await grid.evaluate((element) => element.scrollTo(0, 300));
+    const atTop = () =>
+      grid.evaluate((element) => {
+        const { left, top } = element.getBoundingClientRect();
+        return document.elementFromPoint(left + 40, top + 60)?.closest('[role=row]')?.textContent;
       });
-    }
+    const before = await atTop();
+    for (let i = 0; i < 7; i++) await post(id, order(i));
+    await see(live.page, `${orders + 7} messages`);
+    equal(await atTop(), before, 'the row at the top of the view');
+    await live.close();
   });
 
   await steps.step('every page in light and dark, English and Russian, narrow and wide', () => everyPage(id));

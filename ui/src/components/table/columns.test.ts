@@ -22,7 +22,8 @@ it('lets columns go in their stated order, then narrows the key', () => {
   expect(layOut(599).yielded).toEqual(['headers', 'size']);
   expect(layOut(549).yielded).toEqual(['partition', 'headers', 'size']);
   expect(layOut(549).widths.key).toBe(200);
-  expect(layOut(499).widths.key).toBe(80);
+  expect(layOut(499).widths.key).toBe(199);
+  expect(layOut(200).widths.key).toBe(80);
   expect(layOut(100).shown).toEqual(['time', 'key', 'value']);
 });
 

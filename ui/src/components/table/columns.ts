@@ -71,10 +71,11 @@ export function fitColumns<T>(
     shown.delete(column.id);
   }
   for (const column of columns) {
-    if (total() <= room) break;
-    if (shown.has(column.id) && column.minChars !== undefined) {
-      widths[column.id] = width(column, column.minChars);
-    }
+    const excess = total() - room;
+    if (excess <= 0) break;
+    if (!shown.has(column.id) || column.minChars === undefined) continue;
+    const now = widths[column.id] ?? 0;
+    widths[column.id] = Math.max(Math.min(now, width(column, column.minChars)), now - excess);
   }
   return {
     shown: columns.filter((c) => shown.has(c.id)).map((c) => c.id),
