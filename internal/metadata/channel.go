@@ -16,8 +16,8 @@ type Channel interface {
 	Request(ctx context.Context, req kmsg.Request) (kmsg.Response, error)
 }
 
-// Observer is told of every change of the image, in order, by one goroutine, which waits for Publish
-// to return. Publish must not call Request: the answer would wait for Publish.
+// Observer is told of every change of the image, in order and never concurrently; the node waits for
+// Publish to return. Publish must not call Request: the answer would wait for Publish.
 type Observer interface {
 	Publish(d *Delta)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"klamm/internal/kafkarecord"
 	"klamm/internal/record"
 	"klamm/internal/vfs"
 )
@@ -247,4 +248,31 @@ func TestUnknownRecordStopsTheNode(t *testing.T) {
 	if _, err := Open(testOptions(t, fsys, "/data", nil)); !errors.As(err, &replay) || replay.Offset != 0 || !strings.Contains(err.Error(), "type 99 is not known") {
 		t.Errorf("the start gave %v", err)
 	}
+}
+
+// TestSegmentsRollBySize: the Kafka log is cut into files, and read and healed over them.
+func TestSegmentsRollBySize(t *testing.T) {
+	fsys := vfs.NewMem()
+	n, err := newNode(testOptions(t, fsys, "/data", map[string]string{"metadata.log.segment.bytes": "8388608"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.log.kafka.segmentBytes = 700 // below what the property allows
+	for i := range 20 {
+		value := strings.Repeat("x", 50+i)
+		records := []Record{{&kafkarecord.ConfigRecord{ResourceType: 4, ResourceName: "1", Name: value, Value: &value}, 0}}
+		if err := n.commit(n.log.image, records); err != nil {
+			t.Fatal(err)
+		}
+	}
+	state := imageBytes(t, n.log.image)
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if got := files(t, fsys, healDir, ".log"); len(got) < 5 {
+		t.Errorf("segments: %v", got)
+	}
+	reopened(t, fsys, state)
+	patch(t, fsys, files(t, fsys, healDir, ".log")[2], flip(100))
+	reopened(t, fsys, state)
 }

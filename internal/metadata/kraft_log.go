@@ -38,6 +38,8 @@ type kraftLog struct {
 	end      int64 // next offset
 	epoch    int32 // of the last batch
 	epochs   []epochStart
+	// segmentBytes is the size from which a segment is closed (metadata.log.segment.bytes).
+	segmentBytes int64
 }
 
 // epochStart is one line of leader-epoch-checkpoint.
@@ -353,6 +355,11 @@ func (l *kraftLog) dropIndexes(base int64) error {
 
 // append writes batches whose first offset is the log's end.
 func (l *kraftLog) append(batches []byte) error {
+	if l.size+int64(len(batches)) > l.segmentBytes {
+		if err := l.roll(); err != nil {
+			return err
+		}
+	}
 	if _, err := l.file.WriteAt(batches, l.size); err != nil {
 		return &KraftLogError{segmentName(l.dir, l.segments[len(l.segments)-1]), "write", err}
 	}

@@ -77,6 +77,7 @@ func (op *opening) recover() error {
 	if op.kafka, err = openKraftLog(op.o.FS, op.dir); err != nil {
 		return err
 	}
+	op.kafka.segmentBytes = op.o.Config.Long("metadata.log.segment.bytes")
 	state, w, err := recoverWAL(op.o.FS, wals, op.usable)
 	if op.wal = w; err != nil {
 		return err

@@ -1,5 +1,6 @@
 // Command gen writes the Go code of package kafkarecord from its schema text. It is run by
-// go generate in internal/kafkarecord and writes <file>_gen.go for every schema/<file>.txt.
+// go generate in internal/kafkarecord and writes <file>_gen.go for every schema/<file>.txt, and
+// registry_gen.go, which makes a message from its type number.
 package main
 
 import (
@@ -7,18 +8,20 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"path/filepath"
 
 	"klamm/internal/kafkarecord/schema"
 )
 
 func main() {
-	if err := run(); err != nil {
+	if err := run("."); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+// run writes the generated files into a directory.
+func run(dir string) error {
 	messages, err := schema.All()
 	if err != nil {
 		return err
@@ -32,11 +35,11 @@ func run() error {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
 	for _, f := range files {
-		if err := write(f+"_gen.go", func(w *bytes.Buffer) error { return source(w, byFile[f]) }); err != nil {
+		if err := write(filepath.Join(dir, f+"_gen.go"), func(w *bytes.Buffer) error { return source(w, byFile[f]) }); err != nil {
 			return err
 		}
 	}
-	return write("registry_gen.go", func(w *bytes.Buffer) error { return registry(w, messages) })
+	return write(filepath.Join(dir, "registry_gen.go"), func(w *bytes.Buffer) error { return registry(w, messages) })
 }
 
 // write formats what body produces and replaces the file name.
