@@ -43,7 +43,7 @@ func TryTool(t testing.TB, stdin, name string, args ...string) (stdout, stderr s
 // Run runs a program, bounded in time.
 func Run(t testing.TB, stdin, program string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdin = strings.NewReader(stdin)

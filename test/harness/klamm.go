@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -138,7 +139,7 @@ func (k *Klamm) follow(stdout io.Reader, ready chan<- string) {
 
 func (k *Klamm) parseReady(line string) error {
 	words := strings.Fields(line)
-	if len(words) < 3 || words[0] != "ready" {
+	if len(words) < 2 || words[0] != "ready" {
 		return fmt.Errorf("not a ready line: %q", line)
 	}
 	for _, word := range words[1:] {
@@ -152,12 +153,30 @@ func (k *Klamm) parseReady(line string) error {
 			_, k.DataDir, _ = strings.Cut(line, " data=") // the last field: a path may hold spaces
 		}
 	}
+	if k.Addr == "" && k.URL != "" {
+		return nil // klamm explore: no broker, no data
+	}
 	colon := strings.LastIndexByte(k.Addr, ':')
 	if colon < 0 || k.DataDir == "" {
 		return fmt.Errorf("the ready line lacks an address or the data directory: %q", line)
 	}
 	k.Port = k.Addr[colon+1:]
 	return nil
+}
+
+// StartExplorer runs klamm explore for a foreign cluster until the test ends.
+func StartExplorer(t testing.TB, bootstrap string) *Klamm {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "foreign.properties")
+	if err := os.WriteFile(file, []byte("bootstrap.servers="+bootstrap+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	k, err := start(exec.Command(Binary(t), "explore", "--http", "localhost:0", "--state-dir", t.TempDir(), "--connection", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(k.Kill)
+	return k
 }
 
 // Kill is kill -9, and waits until the process is gone. Killing twice is harmless.

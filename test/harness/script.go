@@ -1,30 +1,38 @@
 package harness
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// Script runs a client written in another language, which prints `ok NAME` or `not ok NAME: reason`
-// per case, and makes a subtest of each. It fails when fewer than want cases were run.
+// The lines of a case: `ok NAME`, with how long it took, or `not ok NAME: reason`, or `FAIL NAME`
+// with the reason on indented lines after it.
+var (
+	passedCase = regexp.MustCompile(`^ok +(.*?)(?: \(\d+ ms\))?$`)
+	failedCase = regexp.MustCompile(`^(?:not ok|FAIL) +(.*?)(?:: (.*))?$`)
+)
+
+// Script runs a client written in another language, which prints a line per case, and makes a
+// subtest of each. It fails when fewer than want cases were run.
 func Script(t *testing.T, want int, program string, args ...string) {
 	t.Helper()
 	out, errs, err := Run(t, "", program, args...)
-	cases := 0
+	cases, failed := 0, 0
 	for line := range strings.Lines(out) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "ok "); ok {
+		line = strings.TrimRight(line, "\n")
+		if found := passedCase.FindStringSubmatch(line); found != nil {
 			cases++
-			t.Run(name, func(*testing.T) {})
+			t.Run(found[1], func(*testing.T) {})
 		}
-		if rest, ok := strings.CutPrefix(line, "not ok "); ok {
+		if found := failedCase.FindStringSubmatch(line); found != nil {
 			cases++
-			name, reason, _ := strings.Cut(rest, ": ")
-			t.Run(name, func(t *testing.T) { t.Error(strings.ReplaceAll(reason, " | ", "\n")) })
+			failed++
+			t.Run(found[1], func(t *testing.T) { t.Error(strings.ReplaceAll(found[2], " | ", "\n")) })
 		}
 	}
-	if err != nil {
-		t.Errorf("%s %s: %v\n%s", program, strings.Join(args, " "), err, clip(errs))
+	if err != nil || failed > 0 {
+		t.Errorf("%s %s: %v\n%s\n%s", program, strings.Join(args, " "), err, clip(out), clip(errs))
 	}
 	if cases < want {
 		t.Errorf("%d cases ran, want %d:\n%s\n%s", cases, want, clip(out), clip(errs))

@@ -61,8 +61,9 @@ func table() []suite {
 		goTest("race", 2, "-race", "./internal/...", "./ui/...", "."),
 		goTest("files", 1, "-v", "./test/files").with("KLAMM_LEFT_DATA=" + strings.Join(leaving, ",")).behind(leaving...),
 		{name: "ui", command: []string{"test/ui"}, cores: 1, cases: countLines},
-		{name: "browser", command: []string{"test/browser/run", "klamm"}, cores: 1, cases: countLines, after: []string{"build"}},
-		{name: "browser-kafka", command: []string{"test/browser/run", "kafka"}, cores: 1, cases: countLines, after: []string{"build"}},
+		goTest("browser", 1, "-run", "TestOnKlamm|TestScreenshots", "./test/page").behind("build"),
+		goTest("browser-kafka", 1, "-run", "TestOnKafka", "./test/page").behind("build"),
+		goTest("commands", 1, "./test/commands").behind("build"),
 		{name: "cross", command: []string{"test/cross"}, cores: 1, cases: countLines},
 		{name: "fuzz", command: []string{"go", "run", "./test/fuzz", "-time", "30s"}, cores: 2, cases: countLines},
 	}
