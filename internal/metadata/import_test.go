@@ -117,6 +117,39 @@ func TestTakesOverKafkasTail(t *testing.T) {
 	checkAgreement(t, fsys, "/data", o.ClusterID)
 }
 
+// TestKafkasDamagedLogIsNotCut: a torn end is cut off, damage in the middle stops the start.
+func TestKafkasDamagedLogIsNotCut(t *testing.T) {
+	segment := segmentName(healDir, 0)
+	for _, c := range []struct {
+		name   string
+		change func([]byte) []byte
+		damage bool
+	}{
+		{"torn end", func(b []byte) []byte { return b[:len(b)-9] }, false},
+		{"garbage behind the end", func(b []byte) []byte {
+			return append(b, "some rubbish that is no batch, but long enough to look at twice...."...)
+		}, false},
+		{"flipped byte", flip(12000), true},
+	} {
+		fsys := vfs.NewMem()
+		copyDir(t, "testdata/kafka", fsys, healDir)
+		patch(t, fsys, segment, c.change)
+		n, err := Open(kafkaOptions(t, fsys))
+		var damage *KraftLogError
+		switch {
+		case c.damage && (!errors.As(err, &damage) || !strings.Contains(err.Error(), "intact")):
+			t.Errorf("%s: %v", c.name, err)
+		case !c.damage && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err == nil {
+			if err := n.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // TestRefusesTheLogOfAnotherNode names what differs.
 func TestRefusesTheLogOfAnotherNode(t *testing.T) {
 	for name, change := range map[string]func(*Options){

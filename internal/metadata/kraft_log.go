@@ -147,6 +147,38 @@ func (l *kraftLog) segmentBatches(base int64, next *int64, fn func(record.Batch)
 	}
 }
 
+// checkTornEnd tells a torn end from damage in the middle, where the readable part ends in front of
+// offset end: nothing intact may follow. It is asked only when this log is the only source.
+func (l *kraftLog) checkTornEnd(end int64) error {
+	for i, base := range l.segments {
+		if i+1 < len(l.segments) && l.segments[i+1] <= end {
+			continue
+		}
+		name := segmentName(l.dir, base)
+		data, err := vfs.ReadFile(l.fs, name, maxWALFile)
+		if err != nil {
+			return &KraftLogError{name, "read", err}
+		}
+		if at := findBatch(data, end); at >= 0 {
+			return &KraftLogError{name, "read", fmt.Errorf("offset %d cannot be read, but records behind it are intact at byte %d: restore the file from a backup, or cut it there by hand", end, at)}
+		}
+	}
+	return nil
+}
+
+// findBatch looks for an intact batch at or behind an offset, at any position; -1 when there is none.
+func findBatch(data []byte, from int64) int {
+	for at := 0; at+record.HeaderSize <= len(data); at++ {
+		if data[at+16] != record.MagicV2 {
+			continue
+		}
+		if b, _, err := record.Next(data[at:]); err == nil && b.BaseOffset() >= from && b.VerifyCRC() == nil {
+			return at
+		}
+	}
+	return -1
+}
+
 // batchReader reads the batches of a file in pieces.
 type batchReader struct {
 	file vfs.File

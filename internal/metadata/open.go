@@ -332,6 +332,9 @@ func (op *opening) kafkaImage() (*Image, error) {
 		}
 		return true, nil
 	})
+	if err == nil {
+		err = op.kafka.checkTornEnd(img.offset + 1)
+	}
 	return whole, err
 }
 
