@@ -18,7 +18,7 @@ import (
 //   - Every property of the resource, or the asked ones; a property that does not exist is left out.
 //   - A broker resource must name this broker (INVALID_REQUEST otherwise); the empty name is the
 //     cluster-wide default and shows only what was set there.
-//   - A resource that is asked for in full more than once is answered once.
+//   - A request for more than 100 resources has each answered in full once.
 //   - Sensitive values are null. Synonyms and documentation come only when asked for.
 //   - An unknown topic is UNKNOWN_TOPIC_OR_PARTITION, an illegal name INVALID_TOPIC_EXCEPTION.
 //   - Log levels and client metrics subscriptions cannot be set here, so there is nothing to show.
@@ -44,9 +44,17 @@ func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.Descri
 	return resp, nil
 }
 
-// distinctResources leaves out a resource that was asked for in full before. A repetition takes a few
-// bytes of the request and thousands of the answer, which would then fill the broker's memory.
+// repeatableResources is how many resources a request may name and have repetitions answered like
+// the first time, as Kafka does.
+const repeatableResources = 100
+
+// distinctResources leaves out a resource that was asked for in full before, if there are many. A
+// repetition takes a few bytes of the request and thousands of the answer, which would then fill the
+// broker's memory.
 func distinctResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.DescribeConfigsRequestResource {
+	if len(asked) <= repeatableResources {
+		return asked
+	}
 	type resource struct {
 		kind kmsg.ConfigResourceType
 		name string

@@ -61,16 +61,23 @@ func TestDistinctTopics(t *testing.T) {
 	}
 }
 
-// A resource is described in full once, however often it is asked for.
+// Of many resources, each is described in full once, however often it is asked for.
 func TestDistinctResources(t *testing.T) {
 	resource := func(name string, configs ...string) kmsg.DescribeConfigsRequestResource {
 		return kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeTopic, ResourceName: name, ConfigNames: configs}
 	}
 	broker := resource("a")
 	broker.ResourceType = kmsg.ConfigResourceTypeBroker
-	got := distinctResources([]kmsg.DescribeConfigsRequestResource{
+	asked := []kmsg.DescribeConfigsRequestResource{
 		resource("a", "retention.ms"), resource("a"), resource("b"), resource("a"), resource("a", "segment.ms"), broker, broker,
-	})
+	}
+	if got := distinctResources(asked); len(got) != len(asked) {
+		t.Errorf("%d of %d few resources", len(got), len(asked))
+	}
+	for range repeatableResources {
+		asked = append(asked, resource("a"))
+	}
+	got := distinctResources(asked)
 	want := []kmsg.DescribeConfigsRequestResource{resource("a", "retention.ms"), resource("a"), resource("b"), resource("a", "segment.ms"), broker}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(kmsg.Tags{})); diff != "" {
 		t.Error(diff)

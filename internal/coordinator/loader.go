@@ -28,7 +28,7 @@ func (r *runner) load(life int64) {
 		r.phase = active
 	}
 	r.mu.Unlock()
-	r.apply(life, m.loaded(r.shared.now()))
+	r.step(life, m.loaded)
 }
 
 // readLog replays the log up to its end and returns the offset after the last record.

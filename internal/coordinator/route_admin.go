@@ -42,11 +42,20 @@ func (r *Runtime) listGroups(req *kmsg.ListGroupsRequest, answer func(kmsg.Respo
 	}
 }
 
+// repeatable is how many groups a request may name and have repetitions answered like the first
+// time, as Kafka does. In longer ones a few bytes of request would make kilobytes of answer again
+// and again until the memory is full.
+const repeatable = 100
+
 func (r *Runtime) describeGroups(req *kmsg.DescribeGroupsRequest, answer func(kmsg.Response)) {
+	ids := req.Groups
+	if len(ids) > repeatable {
+		ids = distinct(ids)
+	}
 	resp := kmsg.NewPtrDescribeGroupsResponse()
-	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(req.Groups))
-	all := newGather(len(req.Groups), func() { answer(resp) })
-	for i, id := range req.Groups {
+	resp.Groups = make([]kmsg.DescribeGroupsResponseGroup, len(ids))
+	all := newGather(len(ids), func() { answer(resp) })
+	for i, id := range ids {
 		r.ask(id, client{}, describeGroup{id: id, version: req.Version}, func(body any, err error) {
 			entry, ok := body.(kmsg.DescribeGroupsResponseGroup)
 			if !ok {
@@ -64,14 +73,7 @@ func (r *Runtime) describeGroups(req *kmsg.DescribeGroupsRequest, answer func(km
 
 // deleteGroups answers one entry for each group, also if it is named twice.
 func (r *Runtime) deleteGroups(req *kmsg.DeleteGroupsRequest, answer func(kmsg.Response)) {
-	var ids []string
-	seen := map[string]bool{}
-	for _, id := range req.Groups {
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
-		}
-	}
+	ids := distinct(req.Groups)
 	resp := kmsg.NewPtrDeleteGroupsResponse()
 	resp.Groups = make([]kmsg.DeleteGroupsResponseGroup, len(ids))
 	all := newGather(len(ids), func() { answer(resp) })
@@ -86,6 +88,19 @@ func (r *Runtime) deleteGroups(req *kmsg.DeleteGroupsRequest, answer func(kmsg.R
 			all.finish()
 		})
 	}
+}
+
+// distinct leaves out what came before; the order stays.
+func distinct(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	var first []string
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			first = append(first, id)
+		}
+	}
+	return first
 }
 
 // offsetDelete removes offsets of partitions that exist; the others are answered here.

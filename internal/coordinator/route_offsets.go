@@ -66,10 +66,11 @@ func (r *Runtime) committedTopic(version int16, topic kmsg.OffsetCommitRequestTo
 // offsetFetch reads the offsets of one group, or from version 8 of several.
 func (r *Runtime) offsetFetch(req *kmsg.OffsetFetchRequest, from client, answer func(kmsg.Response)) {
 	if req.Version >= 8 {
+		groups := fetchedGroups(req)
 		resp := kmsg.NewPtrOffsetFetchResponse()
-		resp.Groups = make([]kmsg.OffsetFetchResponseGroup, len(req.Groups))
-		all := newGather(len(req.Groups), func() { answer(resp) })
-		for i, group := range req.Groups {
+		resp.Groups = make([]kmsg.OffsetFetchResponseGroup, len(groups))
+		all := newGather(len(groups), func() { answer(resp) })
+		for i, group := range groups {
 			r.fetchGroup(req.Version, group, from, func(entry kmsg.OffsetFetchResponseGroup) {
 				resp.Groups[i] = entry
 				all.finish()
@@ -90,6 +91,22 @@ func (r *Runtime) offsetFetch(req *kmsg.OffsetFetchRequest, from client, answer 
 	r.fetchGroup(req.Version, group, from, func(entry kmsg.OffsetFetchResponseGroup) {
 		answer(singleGroupFetch(req, entry))
 	})
+}
+
+// fetchedGroups leaves out a group whose offsets were all asked for before, if there are many groups.
+func fetchedGroups(req *kmsg.OffsetFetchRequest) []kmsg.OffsetFetchRequestGroup {
+	if len(req.Groups) <= repeatable {
+		return req.Groups
+	}
+	whole := map[string]bool{}
+	var groups []kmsg.OffsetFetchRequestGroup
+	for _, group := range req.Groups {
+		if group.Topics != nil || !whole[group.Group] {
+			groups = append(groups, group)
+		}
+		whole[group.Group] = whole[group.Group] || group.Topics == nil
+	}
+	return groups
 }
 
 // singleGroupFetch turns the answer into the form before version 8. Version 1 has no code for the

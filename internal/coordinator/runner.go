@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -235,7 +236,29 @@ func (r *runner) handle(life int64, c *call) {
 		return
 	}
 	r.open[c] = struct{}{}
-	r.apply(life, r.machine.handle(r.shared.now(), request{body: c.body, client: c.client, ticket: c}))
+	r.step(life, func(now time.Time) result {
+		return r.machine.handle(now, request{body: c.body, client: c.client, ticket: c})
+	})
+}
+
+// step lets the machine do one thing. A mistake in it must not end the broker, whatever bytes brought
+// it about: the machine is thrown away and loaded from the log, and who waits is told to come back.
+func (r *runner) step(life int64, do func(now time.Time) result) {
+	res, err := recovered(func() result { return do(r.shared.now()) })
+	if err != nil {
+		r.fail(life, fmt.Errorf("this is a bug in Klamm: a group request made its handler panic: %w", err))
+		return
+	}
+	r.apply(life, res)
+}
+
+func recovered(do func() result) (res result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	return do(), nil
 }
 
 // apply takes over what a step of the machine wants done.
@@ -401,6 +424,6 @@ func (r *runner) ring(life int64) {
 		r.mu.Lock()
 		r.timer = nil
 		r.mu.Unlock()
-		r.apply(life, r.machine.tick(r.shared.now()))
+		r.step(life, r.machine.tick)
 	})
 }
