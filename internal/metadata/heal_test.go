@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,6 +139,39 @@ func TestTwoDamagedSnapshotsStopTheNode(t *testing.T) {
 	o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	if _, err := Open(o); !errors.As(err, &damaged) || !strings.Contains(err.Error(), "checkpoint") {
 		t.Errorf("the start gave %v", err)
+	}
+}
+
+// TestSnapshotOfANewerVersionIsKept: a snapshot with a record we do not know stops the start and is
+// not renamed.
+func TestSnapshotOfANewerVersionIsKept(t *testing.T) {
+	fsys, _ := workedNode(t)
+	newest := files(t, fsys, healDir, ".checkpoint")[1]
+	patch(t, fsys, newest, func(b []byte) []byte {
+		head, rest, err := record.Next(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, foot, err := record.Next(rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := record.Plain()
+		o.BaseOffset = data.BaseOffset()
+		later := record.NewBuilder(o)
+		later.AppendAt(data.LastOffset(), 1, nil, []byte{1, 99, 0, 0}, nil)
+		batch, err := later.Build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Concat(head, batch, foot)
+	})
+	var unknown *kafkarecord.UnknownRecordError
+	if _, err := Open(testOptions(t, fsys, "/data", nil)); !errors.As(err, &unknown) || !strings.Contains(err.Error(), filepath.Base(newest)) {
+		t.Errorf("the start gave %v", err)
+	}
+	if left := files(t, fsys, healDir, ".damaged"); len(left) != 0 {
+		t.Errorf("set aside: %v", left)
 	}
 }
 

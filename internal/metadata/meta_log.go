@@ -132,6 +132,14 @@ func (l *metaLog) propose(expected int64, batches []byte) error {
 	return l.raw.Propose(encodeProposal(l.currentTerm(), expected, batches))
 }
 
+// commit proposes batches and processes them.
+func (l *metaLog) commit(expected int64, batches []byte) (*Delta, error) {
+	if err := l.propose(expected, batches); err != nil {
+		return nil, err
+	}
+	return l.process()
+}
+
 // process does raft's work until there is none left and returns what changed in the image. After an
 // error the log is failed: the state on disk is unknown, and nothing more is written.
 func (l *metaLog) process() (*Delta, error) {

@@ -1,6 +1,7 @@
 package metadata
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -280,21 +281,16 @@ func (n *Node) commit(base *Image, records []Record) error {
 	}
 	next := base.offset + 1
 	batches, err := encodeBatches(records, next, int32(n.log.currentTerm()), n.o.Now().UnixMilli())
-	if err == nil {
-		err = n.log.propose(next, batches)
+	if err != nil {
+		return err // nothing is written yet, so later requests may do better
 	}
-	var delta *Delta
-	if err == nil {
-		delta, err = n.log.process()
-	}
+	delta, err := n.log.commit(next, batches)
 	if err == nil && n.log.image.offset != base.offset+int64(len(records)) {
 		err = fmt.Errorf("%d records were proposed at offset %d, the log ends at %d", len(records), next, n.log.image.offset)
 	}
 	if err != nil {
 		n.o.Logger.Error("metadata cannot be committed; the controller refuses changes until a restart", "error", err)
-		if n.log.failed == nil {
-			n.log.failed = err
-		}
+		n.log.failed = cmp.Or(n.log.failed, err)
 		return err
 	}
 	n.publish(delta)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 
@@ -41,6 +42,7 @@ type opening struct {
 	checkpoints []checkpointID
 	images      map[checkpointID]*Image
 	levels      map[string]int16 // finalised by a format of Kafka, for a log that has no records yet
+	refusal     error            // a snapshot that must be readable and is not
 }
 
 // openMetaLog recovers the log of o.Dir up to the point where this node leads and every entry of
@@ -79,7 +81,11 @@ func (op *opening) recover() error {
 	}
 	op.kafka.segmentBytes = op.o.Config.Long("metadata.log.segment.bytes")
 	state, w, err := recoverWAL(op.o.FS, wals, op.usable)
-	if op.wal = w; err != nil {
+	op.wal = w
+	if op.refusal != nil {
+		return op.refusal
+	}
+	if err != nil {
 		return err
 	}
 	if state, err = op.reconcile(state); err != nil {
@@ -108,7 +114,13 @@ func (op *opening) load(id checkpointID) *Image {
 		return img
 	}
 	img, err := readCheckpoint(op.o.FS, op.dir, id, op.o.ClusterID)
-	if err != nil {
+	var unknown *ReplayError
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unknown) || errors.As(err, &unread):
+		op.refusal = err // not damaged, but written by a newer version, or the disk does not let us read
+		img = nil
+	case err != nil:
 		op.o.Logger.Error("a metadata snapshot cannot be read; it is set aside and an older one tried", "file", filepath.Join(op.dir, id.name()), "error", err)
 		op.setAside(id)
 		img = nil
@@ -196,6 +208,9 @@ func (op *opening) heal(state *walState) (foreign bool, err error) {
 	if len(op.checkpoints) > 0 && op.checkpoints[0].end > from+want.count() && op.load(op.checkpoints[0]) != nil {
 		return true, nil
 	}
+	if op.refusal != nil {
+		return false, op.refusal
+	}
 	err = op.kafka.batches(from, func(have record.Batch) (bool, error) {
 		switch {
 		case have.LastOffset() < from:
@@ -205,12 +220,8 @@ func (op *opening) heal(state *walState) (foreign bool, err error) {
 		case len(want) == 0:
 			foreign = true
 			return false, nil
-		case !slices.Equal(have, want[0]):
-			if e := have.PartitionLeaderEpoch(); e > int32(state.maxTerm()) {
-				return false, op.conflict(end, e)
-			}
-			op.o.Logger.Warn("the metadata log differs from the write-ahead log and is written again from there", "dir", op.dir, "offset", end)
-			return false, nil
+		case !slices.Equal(have, want[0]): // intact, so nothing that Klamm wrote
+			return false, op.conflict(end, have.PartitionLeaderEpoch())
 		}
 		end, want = have.LastOffset()+1, want[1:]
 		return true, nil
@@ -306,7 +317,11 @@ func (op *opening) takeOver(state *walState) (*walState, error) {
 func (op *opening) kafkaImage() (*Image, error) {
 	img := NewImage(op.o.ClusterID)
 	for _, id := range op.checkpoints {
-		if found := op.load(id); found != nil {
+		found := op.load(id)
+		if op.refusal != nil {
+			return nil, op.refusal
+		}
+		if found != nil {
 			img = found
 			break
 		}
