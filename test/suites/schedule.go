@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -135,15 +134,12 @@ func execute(s suite) (tally, error) {
 			cmd.Env = append(cmd.Env, "KLAMM_BIN="+path)
 		}
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var errs bytes.Buffer
 	cmd.Stderr = io.MultiWriter(log, &errs)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return tally{}, err
 	}
-	runtime.LockOSThread() // the death signal is tied to the thread that starts the child
-	defer runtime.UnlockOSThread()
 	if err := cmd.Start(); err != nil {
 		return tally{}, err
 	}
