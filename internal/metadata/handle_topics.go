@@ -39,6 +39,9 @@ func (s *step) createTopics(req *kmsg.CreateTopicsRequest) kmsg.Response {
 		out.Topic = want.Topic
 		err := refuseIf(times[want.Topic] > 1, protocol.CodeInvalidRequest, "Topic %s is named more than once in the request.", want.Topic)
 		if err == nil {
+			err = refuseIf(len(answered) > maxPartitionsPerRequest, protocol.CodePolicyViolation, "One request may name at most %d topics.", maxPartitionsPerRequest)
+		}
+		if err == nil {
 			err = s.createTopic(want, &created, &out)
 		}
 		if err != nil {
