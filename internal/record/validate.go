@@ -56,9 +56,12 @@ type InvalidError struct {
 	Code         int16 // Kafka's error code
 	Message      string
 	RecordErrors []RecordError // at most 1000
+	Cause        error         // a *TooLargeError when the batch was too large to look into, else nil
 }
 
 func (e *InvalidError) Error() string { return e.Message }
+
+func (e *InvalidError) Unwrap() error { return e.Cause }
 
 // KafkaCode is the error code for the client.
 func (e *InvalidError) KafkaCode() int16 { return e.Code }
@@ -144,7 +147,7 @@ func walkError(err error) error {
 	case errors.As(err, &corrupt):
 		return invalid(codeInvalidRecord, "the record batch is invalid: %s", corrupt.Reason)
 	case errors.As(err, &large):
-		return invalid(codeMessageTooLarge, "%v", large)
+		return &InvalidError{Code: codeMessageTooLarge, Message: large.Error(), Cause: large}
 	}
 	return invalid(codeInvalidRecord, "%v", err)
 }

@@ -118,6 +118,9 @@ func TestValidateBoundsDecompression(t *testing.T) {
 		v.Decompressor = &Decompressor{MaxDecompressed: 1 << 19}
 		_, err := Validate(b, v)
 		wantCode(t, codec.String(), err, codeMessageTooLarge, "decompressed")
+		if large := (*TooLargeError)(nil); !errors.As(err, &large) {
+			t.Errorf("%v: the cause is %v", codec, errors.Unwrap(err))
+		}
 		v.Decompressor = &Decompressor{MaxDecompressed: 1<<20 + 100}
 		if _, err := Validate(b, v); err != nil {
 			t.Errorf("%v within the bound: %v", codec, err)

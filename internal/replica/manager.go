@@ -2,6 +2,7 @@ package replica
 
 import (
 	"log/slog"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -52,7 +53,7 @@ type Manager struct {
 	syncs       *groupSync
 	maintenance *maintenance
 	compressor  record.Compressor
-	expander    record.Decompressor
+	expanders   *expanders
 
 	static   *config.Broker // of the start
 	settings atomic.Pointer[settings]
@@ -93,7 +94,7 @@ func NewManager(o Options) *Manager {
 	}
 	m := &Manager{
 		nodeID: o.NodeID, incarnation: o.Incarnation, logs: o.Logs, now: o.Now, logger: o.Logger,
-		leadership: o.Leadership, syncs: newGroupSync(o.ParallelSyncs), static: o.Config,
+		leadership: o.Leadership, syncs: newGroupSync(o.ParallelSyncs), expanders: newExpanders(2 * runtime.GOMAXPROCS(0)), static: o.Config,
 		topics: map[string]*hostedTopic{}, byID: map[[16]byte]*hostedTopic{},
 	}
 	m.settings.Store(newSettings(o.Config))

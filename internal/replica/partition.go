@@ -39,6 +39,7 @@ type Partition struct {
 	appendedBytes  int64 // size of all batches appended by this process
 	committedBytes int64 // those of them that lie below the high watermark
 	syncing        bool  // a sync is queued or running
+	refusing       bool  // the last append failed on the disk
 
 	commits []commitWaiter
 	fetches map[*fetchWaiter]struct{}
@@ -145,6 +146,7 @@ func (p *Partition) append(b record.Batch, clientEpoch int32, now time.Time) (Ap
 	if err != nil {
 		return p.refusedInfo(), p.appendError(err)
 	}
+	p.appendWorks()
 	if info.Duplicate && info.LogAppendTime < 0 {
 		info.LogAppendTime = b.MaxTimestamp() // Kafka answers a retry with the time of the first try
 	}
@@ -395,10 +397,20 @@ func (p *Partition) epoch() int32 {
 	return p.leaderEpoch
 }
 
-// appendError gives a failed append its code, and logs what an operator must know.
+// appendError gives a failed append its code. A disk that refuses is told once, not with every
+// batch that is sent again. mu is held.
 func (p *Partition) appendError(err error) error {
-	if codeOf(err) == kerr.KafkaStorageError.Code {
-		p.manager.logger.Error("a batch could not be appended", "partition", p.name(), "error", err)
+	if codeOf(err) == kerr.KafkaStorageError.Code && !p.refusing {
+		p.refusing = true
+		p.manager.logger.Error("a batch could not be appended; further ones are refused without a word until one succeeds", "partition", p.name(), "error", err)
 	}
 	return err
+}
+
+// appendWorks notes that appends succeed. mu is held.
+func (p *Partition) appendWorks() {
+	if p.refusing {
+		p.refusing = false
+		p.manager.logger.Info("batches are appended again", "partition", p.name())
+	}
 }

@@ -20,19 +20,29 @@ func (m *Manager) validate(b record.Batch, topic string, c config.TopicConfig, n
 		TimestampAfterMax:  c.TimestampAfterMaxMs,
 		Now:                now.UnixMilli(),
 		HeaderOnly:         m.settings.Load().headerOnly,
-		Decompressor:       &m.expander,
 	}
 	if c.LogAppendTime {
 		v.TimestampType = record.LogAppendTime
 	}
-	if _, err := record.Validate(b, v); err != nil {
+	err := m.expanders.expand(b.Codec() != record.None, func(d *record.Decompressor) error {
+		v.Decompressor = d
+		_, err := record.Validate(b, v)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	codec, level, fixed := targetCodec(c)
 	if !fixed || codec == b.Codec() {
 		return b, nil
 	}
-	b, err := record.Recompress(b, codec, level, &m.compressor, &m.expander)
+	err = m.expanders.expand(b.Codec() != record.None, func(d *record.Decompressor) (err error) {
+		again, err := record.Recompress(b, codec, level, &m.compressor, d)
+		if err == nil {
+			b = again
+		}
+		return err
+	})
 	if err != nil {
 		return nil, &Error{Code: kerr.CorruptMessage.Code, Message: "the batch could not be compressed anew", Cause: err}
 	}
