@@ -13,6 +13,6 @@ import (
 //     INVALID_PARTITIONS. New partitions start empty; keys of existing records do not move.
 //
 // Versions: 2 flexible; 3 THROTTLING_QUOTA_EXCEEDED.
-func (b *Broker) createPartitions(ctx context.Context, _ *request, req *kmsg.CreatePartitionsRequest) (kmsg.Response, error) {
-	return b.controller.Request(ctx, req)
+func (b *Broker) createPartitions(_ context.Context, _ *request, req *kmsg.CreatePartitionsRequest) (kmsg.Response, error) {
+	return b.decide(req), nil
 }

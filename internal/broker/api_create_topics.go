@@ -18,12 +18,8 @@ import (
 //   - Configs (version 5 on) is never null for a created topic: Kafka's Java tools fail on null.
 //
 // Versions: 5 flexible, partitions, replicas and configurations in the answer; 7 topic id.
-func (b *Broker) createTopics(ctx context.Context, _ *request, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
-	answer, err := b.controller.Request(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	resp := answer.(*kmsg.CreateTopicsResponse)
+func (b *Broker) createTopics(_ context.Context, _ *request, req *kmsg.CreateTopicsRequest) (kmsg.Response, error) {
+	resp := b.decide(req).(*kmsg.CreateTopicsResponse)
 	if req.Version < 5 {
 		return resp, nil
 	}

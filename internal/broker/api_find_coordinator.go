@@ -24,10 +24,10 @@ const (
 //   - Transactions and share groups are not served: UNSUPPORTED_VERSION, with words.
 //
 // Versions: 1 type and error message; 3 flexible; 4 many keys at once; 6 share groups.
-func (b *Broker) findCoordinator(ctx context.Context, r *request, req *kmsg.FindCoordinatorRequest) (kmsg.Response, error) {
+func (b *Broker) findCoordinator(_ context.Context, r *request, req *kmsg.FindCoordinatorRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.FindCoordinatorResponse)
 	if req.Version < 4 {
-		c := b.coordinatorOf(ctx, r, req, req.CoordinatorKey)
+		c := b.coordinatorOf(r, req, req.CoordinatorKey)
 		resp.ErrorCode, resp.ErrorMessage = c.ErrorCode, c.ErrorMessage
 		resp.NodeID, resp.Host, resp.Port = c.NodeID, c.Host, c.Port
 		if resp.ErrorCode == 0 {
@@ -36,12 +36,12 @@ func (b *Broker) findCoordinator(ctx context.Context, r *request, req *kmsg.Find
 		return resp, nil
 	}
 	for _, key := range req.CoordinatorKeys {
-		resp.Coordinators = append(resp.Coordinators, b.coordinatorOf(ctx, r, req, key))
+		resp.Coordinators = append(resp.Coordinators, b.coordinatorOf(r, req, key))
 	}
 	return resp, nil
 }
 
-func (b *Broker) coordinatorOf(ctx context.Context, r *request, req *kmsg.FindCoordinatorRequest, key string) kmsg.FindCoordinatorResponseCoordinator {
+func (b *Broker) coordinatorOf(r *request, req *kmsg.FindCoordinatorRequest, key string) kmsg.FindCoordinatorResponseCoordinator {
 	c := kmsg.NewFindCoordinatorResponseCoordinator()
 	c.Key, c.NodeID, c.Port = key, -1, -1
 	refuse := func(e *kerr.Error, words string) kmsg.FindCoordinatorResponseCoordinator {
@@ -57,7 +57,7 @@ func (b *Broker) coordinatorOf(ctx context.Context, r *request, req *kmsg.FindCo
 		return refuse(kerr.InvalidRequest, "the coordinator type is not known")
 	}
 	if b.image().Topic(coordinator.OffsetsTopic) == nil {
-		if err := b.createMissing(ctx, []string{coordinator.OffsetsTopic}); err != nil {
+		if err := b.createMissing([]string{coordinator.OffsetsTopic}); err != nil {
 			b.logger.Error("the topic of consumer offsets could not be created", "error", err)
 			return refuse(kerr.CoordinatorNotAvailable, err.Error())
 		}

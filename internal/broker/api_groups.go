@@ -13,5 +13,10 @@ import (
 func (b *Broker) group(ctx context.Context, r *request, req kmsg.Request) (kmsg.Response, error) {
 	answered := make(chan kmsg.Response, 1)
 	b.groups.Request(ctx, req, r.clientID(), r.conn.clientHost(), func(resp kmsg.Response) { answered <- resp })
-	return <-answered, nil
+	select {
+	case resp := <-answered:
+		return resp, nil
+	case <-r.conn.server.patience.Done(): // shutting down, and the coordinator has not answered in time
+		return nil, context.Cause(r.conn.server.patience)
+	}
 }

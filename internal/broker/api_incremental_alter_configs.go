@@ -22,7 +22,7 @@ import (
 //     subscription would store a rule nobody follows: INVALID_REQUEST.
 //
 // Versions: 1 flexible.
-func (b *Broker) incrementalAlterConfigs(ctx context.Context, _ *request, req *kmsg.IncrementalAlterConfigsRequest) (kmsg.Response, error) {
+func (b *Broker) incrementalAlterConfigs(_ context.Context, _ *request, req *kmsg.IncrementalAlterConfigsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.IncrementalAlterConfigsResponse)
 	forward := *req
 	forward.Resources = nil
@@ -41,11 +41,7 @@ func (b *Broker) incrementalAlterConfigs(ctx context.Context, _ *request, req *k
 	if len(forward.Resources) == 0 {
 		return resp, nil
 	}
-	answer, err := b.controller.Request(ctx, &forward)
-	if err != nil {
-		return nil, err
-	}
-	for i, rr := range answer.(*kmsg.IncrementalAlterConfigsResponse).Resources {
+	for i, rr := range b.decide(&forward).(*kmsg.IncrementalAlterConfigsResponse).Resources {
 		if i < len(place) {
 			resp.Resources[place[i]] = rr
 		}

@@ -20,7 +20,7 @@ import (
 //   - A producer id without an epoch, or the reverse, is INVALID_REQUEST.
 //
 // Versions: 2 flexible; 3 the id and epoch the client has; 4 PRODUCER_FENCED; 5 TRANSACTION_ABORTABLE.
-func (b *Broker) initProducerID(ctx context.Context, r *request, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
+func (b *Broker) initProducerID(_ context.Context, r *request, req *kmsg.InitProducerIDRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.InitProducerIDResponse)
 	resp.ProducerID, resp.ProducerEpoch = -1, -1
 	switch {
@@ -34,7 +34,7 @@ func (b *Broker) initProducerID(ctx context.Context, r *request, req *kmsg.InitP
 		resp.ErrorCode = kerr.UnsupportedVersion.Code
 		return resp, nil
 	}
-	id, err := b.producers.next(ctx, b)
+	id, err := b.producers.next(b)
 	if err != nil {
 		b.logger.Warn("no producer id could be allocated", "client_id", r.clientID(), "error", err)
 		resp.ErrorCode = kerr.CoordinatorLoadInProgress.Code // clients retry it, as with Kafka
@@ -50,17 +50,13 @@ type producerIDs struct {
 	id, left int64
 }
 
-func (p *producerIDs) next(ctx context.Context, b *Broker) (int64, error) {
+func (p *producerIDs) next(b *Broker) (int64, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left == 0 {
 		req := kmsg.NewPtrAllocateProducerIDsRequest()
 		req.BrokerID, req.BrokerEpoch = b.nodeID, b.brokerEpoch()
-		answer, err := b.controller.Request(ctx, req)
-		if err != nil {
-			return -1, err
-		}
-		resp := answer.(*kmsg.AllocateProducerIDsResponse)
+		resp := b.decide(req).(*kmsg.AllocateProducerIDsResponse)
 		if resp.ErrorCode != 0 {
 			return -1, fmt.Errorf("the controller refused a block of producer ids: %w", kerr.ErrorForCode(resp.ErrorCode))
 		}

@@ -26,7 +26,7 @@ import (
 // Versions: 1 rack, controller, internal; 2 cluster id; 4 allow auto creation; 5 offline replicas;
 // 7 leader epoch; 8 authorised operations; 10 topic ids; 11 no cluster operations; 12 ask by id;
 // 13 top-level error (KIP-1102).
-func (b *Broker) metadata(ctx context.Context, r *request, req *kmsg.MetadataRequest) (kmsg.Response, error) {
+func (b *Broker) metadata(_ context.Context, r *request, req *kmsg.MetadataRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.MetadataResponse)
 	if req.Version < 12 && asksByID(req) {
 		refuseIDs(req, resp)
@@ -38,7 +38,7 @@ func (b *Broker) metadata(ctx context.Context, r *request, req *kmsg.MetadataReq
 	}
 	all := req.Topics == nil || (req.Version == 0 && len(req.Topics) == 0)
 	if !all {
-		b.autoCreate(ctx, r, req)
+		b.autoCreate(r, req)
 	}
 	image := b.image()
 	b.describeBrokers(r, image, resp)
@@ -158,7 +158,7 @@ func (b *Broker) describeTopic(r *request, req *kmsg.MetadataRequest, image *met
 }
 
 // autoCreate makes the unknown topics a client asked for by name.
-func (b *Broker) autoCreate(ctx context.Context, r *request, req *kmsg.MetadataRequest) {
+func (b *Broker) autoCreate(r *request, req *kmsg.MetadataRequest) {
 	if (req.Version >= 4 && !req.AllowAutoTopicCreation) || !b.config().Bool("auto.create.topics.enable") {
 		return
 	}
@@ -172,7 +172,7 @@ func (b *Broker) autoCreate(ctx context.Context, r *request, req *kmsg.MetadataR
 	if len(missing) == 0 {
 		return
 	}
-	if err := b.createMissing(ctx, missing); err != nil {
+	if err := b.createMissing(missing); err != nil {
 		b.logger.Warn("topics could not be created on demand", "topics", len(missing), "client_id", r.clientID(), "error", err)
 	}
 }

@@ -44,19 +44,16 @@ func framed(frames ...[]byte) []byte {
 func TestFramesComeOutWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		sizes := rapid.SliceOfN(rapid.OneOf(rapid.IntRange(0, 2000), rapid.IntRange(activeBufferSize-20, activeBufferSize+20), rapid.IntRange(0, 3*maxPooledFrame)), 1, 8).Draw(t, "sizes")
+		sizes := rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 3, 50, 300, idleBufferSize - 4, idleBufferSize, 2000, 40_000, activeBufferSize - 4, activeBufferSize - 3, 100_000}), 1, 12).Draw(t, "sizes")
 		var frames [][]byte
 		for _, n := range sizes {
 			f := make([]byte, n)
 			for i := range f {
-				f[i] = byte(rnd.Uint32())
+				f[i] = byte(i * n)
 			}
 			frames = append(frames, f)
 		}
-		src := &pieces{data: framed(frames...), rnd: rnd, max: rapid.SampledFrom([]int{1, 7, 1500, 1 << 20}).Draw(t, "piece")}
-		if src.max == 1 && len(src.data) > 1<<18 {
-			src.max = 1500
-		}
+		src := &pieces{data: framed(frames...), rnd: rnd, max: rapid.SampledFrom([]int{7, 1500, 1 << 20}).Draw(t, "piece")}
 		r := newFrameReader(src, 1<<30, &bufferPool{})
 		for i, want := range frames {
 			got, err := r.next()
@@ -75,6 +72,20 @@ func TestFramesComeOutWhole(t *testing.T) {
 			t.Fatal("a lent buffer was kept")
 		}
 	})
+}
+
+// Frames too large to be pooled come out whole too.
+func TestLargeFrames(t *testing.T) {
+	var frames [][]byte
+	for _, n := range []int{maxPooledFrame, maxPooledFrame + 1, 5*maxPooledFrame + 7, 10} {
+		frames = append(frames, bytes.Repeat([]byte{byte(n), 3}, n/2))
+	}
+	r := newFrameReader(bytes.NewReader(framed(frames...)), 1<<30, &bufferPool{})
+	for i, want := range frames {
+		if got, err := r.next(); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("frame %d: %v", i, err)
+		}
+	}
 }
 
 func TestFrameReaderErrors(t *testing.T) {

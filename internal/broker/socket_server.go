@@ -26,9 +26,12 @@ type SocketServer struct {
 	buffers    bufferPool
 	outputs    sync.Pool
 
-	// running ends when shutdown begins: waiting handlers answer with what they have.
-	running context.Context
-	stop    context.CancelFunc
+	// running ends when shutdown begins: waiting handlers answer with what they have. patience ends
+	// when shutdown has waited long enough.
+	running  context.Context
+	stop     context.CancelFunc
+	patience context.Context
+	giveUp   context.CancelFunc
 
 	mu       sync.Mutex
 	conns    map[*connection]struct{}
@@ -43,6 +46,7 @@ func newSocketServer(d dispatcher, limits Limits, logger *slog.Logger, now func(
 		conns: map[*connection]struct{}{}, perIP: map[string]int{},
 	}
 	s.running, s.stop = context.WithCancel(context.Background())
+	s.patience, s.giveUp = context.WithCancel(context.Background())
 	return s
 }
 
@@ -146,6 +150,7 @@ func (s *SocketServer) shutdown(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
+	s.giveUp()
 	s.mu.Lock()
 	for c := range s.conns {
 		c.answers.close(net.ErrClosed)

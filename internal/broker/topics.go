@@ -1,7 +1,6 @@
 package broker
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 
@@ -64,18 +63,14 @@ func offlineReplicas(image *metadata.Image, p *metadata.Partition) []int32 {
 
 // createMissing creates topics with the broker's defaults, internal ones with their own. Every name
 // comes once.
-func (b *Broker) createMissing(ctx context.Context, names []string) error {
+func (b *Broker) createMissing(names []string) error {
 	req := kmsg.NewPtrCreateTopicsRequest()
 	req.Version = 7
 	req.TimeoutMillis = int32(b.config().Int("request.timeout.ms"))
 	for _, name := range names {
 		req.Topics = append(req.Topics, b.newTopic(name))
 	}
-	resp, err := b.controller.Request(ctx, req)
-	if err != nil {
-		return err
-	}
-	for _, t := range resp.(*kmsg.CreateTopicsResponse).Topics {
+	for _, t := range b.decide(req).(*kmsg.CreateTopicsResponse).Topics {
 		if t.ErrorCode == 0 || t.ErrorCode == kerr.TopicAlreadyExists.Code {
 			continue
 		}
