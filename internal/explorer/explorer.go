@@ -141,7 +141,7 @@ func (s *savedCluster) view() Cluster {
 	c.Settings.Bootstrap = slices.Clone(s.settings.Bootstrap)
 	c.Settings.Properties = make(map[string]string, len(s.settings.Properties))
 	for name, value := range s.settings.Properties {
-		if isSecret(name) && value != "" {
+		if isSecret(name, value) && value != "" {
 			value = maskedSecret
 		}
 		c.Settings.Properties[name] = value
@@ -155,7 +155,7 @@ func (e *Explorer) AddCluster(s ClusterSettings) (Cluster, error) {
 		return Cluster{}, err
 	}
 	for name, value := range s.Properties {
-		if isSecret(name) && value == maskedSecret {
+		if isSecret(name, value) && value == maskedSecret {
 			return Cluster{}, invalidSetting(name, "it is the mask of a stored secret", "Type the secret.")
 		}
 	}
@@ -178,7 +178,9 @@ func (e *Explorer) UpdateCluster(id string, s ClusterSettings) (Cluster, error) 
 	if err != nil {
 		return Cluster{}, err
 	}
-	s = withStoredSecrets(s, old.settings)
+	if s, err = withStoredSecrets(s, old.settings); err != nil {
+		return Cluster{}, err
+	}
 	if _, err := Connect(s, ConnectOptions{}); err != nil {
 		return Cluster{}, err
 	}
@@ -196,17 +198,28 @@ func (e *Explorer) UpdateCluster(id string, s ClusterSettings) (Cluster, error) 
 	return old.view(), nil
 }
 
-// withStoredSecrets puts the stored value in place of each mask.
-func withStoredSecrets(s, stored ClusterSettings) ClusterSettings {
+// withStoredSecrets puts the stored value in place of each mask, unless it would go to an address that
+// it was not typed for: whoever can change a cluster must not learn its password.
+func withStoredSecrets(s, stored ClusterSettings) (ClusterSettings, error) {
 	props := make(map[string]string, len(s.Properties))
 	for name, value := range s.Properties {
-		if isSecret(name) && value == maskedSecret {
+		if value == maskedSecret && (isSecret(name, "") || isSecret(name, stored.Properties[name])) {
+			if !knownAddresses(s.Bootstrap, stored.Bootstrap) {
+				return s, invalidSetting(name, "its stored value would be sent to another address", "Type the secret again.")
+			}
 			value = stored.Properties[name]
 		}
 		props[name] = value
 	}
 	s.Properties = props
-	return s
+	return s, nil
+}
+
+// knownAddresses tells whether every address is among those stored.
+func knownAddresses(addresses, stored []string) bool {
+	wanted, err := parseBootstrap(addresses)
+	known, storedErr := parseBootstrap(stored)
+	return err == nil && storedErr == nil && !slices.ContainsFunc(wanted, func(a string) bool { return !slices.Contains(known, a) })
 }
 
 // DeleteCluster forgets a cluster.

@@ -27,13 +27,20 @@ type security struct {
 // maskedSecret stands for a stored secret in answers; see ClusterSettings.
 const maskedSecret = "********"
 
-// isSecret tells which properties are never answered in clear.
-func isSecret(name string) bool {
+// isSecret tells which properties are never answered in clear: by their name, those without effect
+// here included, and every value that holds a private key, as a certificate chain may.
+func isSecret(name, value string) bool {
+	name = strings.ToLower(name)
 	switch name {
-	case "sasl.password", "sasl.jaas.config", "ssl.keystore.password", "ssl.key.password", "ssl.truststore.password", "ssl.keystore.key", "ssl.key.pem":
+	case "ssl.keystore.key", "ssl.key.pem":
 		return true
 	}
-	return false
+	for _, word := range []string{"password", "secret", "jaas.config", "user.info"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return strings.Contains(value, "PRIVATE KEY-----")
 }
 
 // knownProperties are Kafka's names and, where they differ, librdkafka's.
@@ -260,6 +267,9 @@ func pemProperty(props map[string]string, inline, inlineAlt, file, fileAlt strin
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, invalidSetting(name, err.Error(), "Give a PEM file that this process can read.")
+		}
+		if !info.Mode().IsRegular() { // a device may have no end
+			return nil, invalidSetting(name, path+" is no file", "Give a PEM file.")
 		}
 		if info.Size() > maxStoreBytes {
 			return nil, invalidSetting(name, fmt.Sprintf("the file has %d bytes", info.Size()), "Give a PEM file.")
