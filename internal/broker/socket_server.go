@@ -90,7 +90,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (s *SocketServer) start(n net.Conn, listener string) {
 	c := &connection{net: n, server: s, listener: listener}
 	c.frames = newFrameReader(n, s.limits.MaxRequestBytes, &s.buffers)
-	c.answers = newResponseQueue(n, &s.outputs, func(error) { n.Close() })
+	c.answers = newResponseQueue(&answerWriter{net: n, limit: s.limits.MaxIdle}, &s.outputs, func(error) { n.Close() })
 	ip := hostOf(n.RemoteAddr())
 	if reason := s.admit(c, ip); reason != "" {
 		s.logger.Warn("connection refused", "client", n.RemoteAddr().String(), "reason", reason)
