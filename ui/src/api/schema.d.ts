@@ -843,6 +843,8 @@ export interface components {
              * @description Bytes fetched.
              */
             bytes: string;
+            /** @description Live: give it back as ?range=live&cursor= to go on after the rows sent so far. */
+            cursor?: string;
             /**
              * Format: int64
              * @description Live: records that arrived but were not shown, because they came too fast.
@@ -890,6 +892,11 @@ export interface components {
              * @description Batches that could not be read; each is named by a problem event.
              */
             undecodable: string;
+            /**
+             * Format: int32
+             * @description Partitions that cannot be read at the moment; they were named by problem events, and are tried again.
+             */
+            waiting?: number;
         };
         RecordBatch: {
             records: components["schemas"]["RecordRow"][];
@@ -898,6 +905,9 @@ export interface components {
             batch: components["schemas"]["BatchInfo"];
             /** Format: int64 */
             bytes: string;
+            /** Format: int32 */
+            headerCount: number;
+            /** @description The first 1000. */
             headers: components["schemas"]["HeaderContent"][];
             key: components["schemas"]["Content"];
             /** Format: int64 */
@@ -1022,6 +1032,8 @@ export interface components {
             total: string;
         };
         TestReport: {
+            /** @description Properties that have no effect here. */
+            ignored?: string[];
             /** Format: int32 */
             millis: number;
             ok: boolean;

@@ -49,6 +49,9 @@ export function Ladder({ report, error, running, ready }: LadderProps) {
         </span>
         <CopyButton text={text} label={t('ladder.copy')} />
       </header>
+      {report.ignored && report.ignored.length > 0 && (
+        <p className={css.ignored}>{t('ladder.ignored', { names: report.ignored.join(', ') })}</p>
+      )}
       <ol className={css.rungs}>
         {report.rungs.map((rung) => (
           <Step key={`${rung.step} ${rung.target}`} rung={rung} />

@@ -81,33 +81,32 @@ export function Failure({ problem, onRetry, compact }: FailureProps) {
   );
 }
 
-/** A line above an answer that is only partly there: names every part that is missing. */
+/** A line above an answer that is only partly there: names every part that is missing, each once. */
 export function Partial({ problems }: { problems: readonly ProblemBody[] | undefined }) {
   const { t, i18n } = useTranslation();
   const [open, setOpen] = useState(false);
-  const first = problems?.[0];
-  if (!problems || !first) return null;
-  const shown = open ? problems : [first];
+  const lines = new Map<string, { text: string; help: string; detail: string | undefined }>();
+  for (const problem of problems ?? []) {
+    const { title, subject, help } = problemText(problem, t, i18n.language);
+    const text = [subject, title].filter(Boolean).join(': ');
+    if (!lines.has(text)) lines.set(text, { text, help, detail: problem.detail });
+  }
+  if (lines.size === 0) return null;
+  const shown = [...lines.values()].slice(0, open ? lines.size : 1);
   return (
     <output className={css.partial}>
       <IconAlertTriangle className={css.partialIcon} aria-hidden="true" />
       <div className={css.partialList}>
-        {shown.map((problem) => {
-          const text = problemText(problem, t, i18n.language);
-          return (
-            <p
-              key={`${problem.code} ${problem.operation} ${problem.resource} ${problem.detail}`}
-              title={problem.detail}
-            >
-              {[text.subject, text.title].filter(Boolean).join(': ')}
-              {text.help && <span className={css.partialHelp}> {text.help}</span>}
-            </p>
-          );
-        })}
+        {shown.map(({ text, help, detail }) => (
+          <p key={text} title={detail}>
+            {text}
+            {help && <span className={css.partialHelp}> {help}</span>}
+          </p>
+        ))}
       </div>
-      {problems.length > 1 && (
+      {lines.size > 1 && (
         <button type="button" className={css.more} onClick={() => setOpen(!open)}>
-          {open ? t('state.fewer') : t('state.more', { count: problems.length - 1 })}
+          {open ? t('state.fewer') : t('state.more', { count: lines.size - 1 })}
         </button>
       )}
     </output>

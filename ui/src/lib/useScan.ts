@@ -3,6 +3,7 @@ import { toProblem } from '../api/client';
 import { scan } from '../api/scan';
 import type { Done, ProblemBody, Progress, RecordRow, ScanProblem } from '../api/types';
 import { BoundedList } from './bounded';
+import { compareIntegers } from './int64';
 import type { MessageQuery } from './search';
 
 /** What the message table shows of a scan. */
@@ -19,6 +20,8 @@ export interface ScanView {
   waiting: number;
   /** Live: no longer in view, because the view is bounded. */
   dropped: number;
+  /** Where it can go on from; null when nothing is left. */
+  cursor: string | null;
 }
 
 const nothing: ScanView = {
@@ -31,6 +34,7 @@ const nothing: ScanView = {
   paused: false,
   waiting: 0,
   dropped: 0,
+  cursor: null,
 };
 
 const liveRows = 5000;
@@ -78,6 +82,7 @@ class Run {
   private view: ScanView = nothing;
   private shown = 0; // live: how many had arrived when the view was last drawn
   private arrived = 0;
+  private readonly last = new Map<number, string>(); // live: offset by partition
   private timer: ReturnType<typeof setTimeout> | null = null;
   private abort: AbortController | null = null;
   private closed = false;
@@ -94,16 +99,17 @@ class Run {
   start(cursor?: string): void {
     const abort = new AbortController();
     this.abort = abort;
-    this.view = { ...this.view, running: true, done: null, error: null };
+    this.view = { ...this.view, running: true, done: null, error: null, problems: [] };
     this.flush();
     scan(
       { cluster: this.cluster, topic: this.topic, query: this.query, cursor },
       {
-        progress: (progress) => this.change({ progress }),
+        progress: (progress) => this.change({ progress, cursor: progress.cursor ?? this.view.cursor }),
         messages: (rows) => this.add(rows),
         problem: (problem) =>
           this.change({ problems: [...this.view.problems, problem].slice(-problemsAtMost) }),
-        done: (done) => this.change({ done, progress: done.progress, running: false }),
+        done: (done) =>
+          this.change({ done, progress: done.progress, running: false, cursor: done.cursor ?? null }),
       },
       abort.signal,
     ).catch((error: unknown) => this.change({ error: toProblem(error).body, running: false }));
@@ -115,7 +121,7 @@ class Run {
   }
 
   proceed(): void {
-    const cursor = this.view.done?.cursor;
+    const { cursor } = this.view;
     if (cursor) this.start(cursor);
   }
 
@@ -131,10 +137,23 @@ class Run {
   }
 
   private add(rows: RecordRow[]): void {
-    this.arrived += rows.length;
-    if (this.live) this.live.push(rows);
-    else this.fixed = this.fixed.concat(rows);
+    if (this.live) {
+      const fresh = rows.filter((row) => this.isNew(row));
+      this.arrived += fresh.length;
+      this.live.push(fresh);
+    } else {
+      this.arrived += rows.length;
+      this.fixed = this.fixed.concat(rows);
+    }
     this.change({});
+  }
+
+  /** Live rows of a partition come in order; one that was there before the stream broke comes again. */
+  private isNew(row: RecordRow): boolean {
+    const last = this.last.get(row.partition);
+    if (last !== undefined && compareIntegers(row.offset, last) <= 0) return false;
+    this.last.set(row.partition, row.offset);
+    return true;
   }
 
   private change(patch: Partial<ScanView>): void {

@@ -164,6 +164,8 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
   const detail = useQuery(topicQuery(cluster, topic)).data;
   const live = query.range.kind === 'live';
   const failure = view.rows.length === 0 ? failureOf(view) : undefined;
+  // Live tries again by itself: what went wrong and is well again is no longer said.
+  const healed = live && view.running && view.progress?.waiting === 0;
   const rows = useMemo(
     () =>
       text === ''
@@ -215,7 +217,7 @@ export function MessagesTab({ cluster, topic, tabs }: TopicTabProps) {
           />
         </>
       }
-      banner={!failure && <Partial problems={view.problems.map((problem) => problem.problem)} />}
+      banner={!failure && !healed && <Partial problems={view.problems.map((problem) => problem.problem)} />}
       keys={[
         { keys: ['/'], label: t('keys.filter') },
         { keys: ['j', 'k'], label: t('keys.rows') },

@@ -157,7 +157,7 @@ function RecordBody({ record, part, tab, onTab }: RecordBodyProps) {
           {tabs.map((name) => (
             <Tabs.Tab key={name} value={name}>
               {t(`record.${name}`)}
-              {name === 'headers' && <span className={css.count}> {record.headers.length}</span>}
+              {name === 'headers' && <span className={css.count}> {record.headerCount}</span>}
             </Tabs.Tab>
           ))}
         </Tabs.List>

@@ -10,27 +10,32 @@ import css from './messages.module.css';
 /** Headers in the record's own order, doubles and all. */
 export function HeadersTab({ record }: { record: RecordDetail }) {
   const { t } = useTranslation();
+  const { plural } = useFormat();
   if (record.headers.length === 0) return <p className={css.nothing}>{t('record.noHeaders')}</p>;
+  const more = record.headerCount - record.headers.length;
   return (
-    <table className={css.headers}>
-      <thead>
-        <tr>
-          <th>{t('record.headerName')}</th>
-          <th>{t('record.headerValue')}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {record.headers.map((header, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: names may repeat, the order is the record's
-          <tr key={index}>
-            <td>{header.key}</td>
-            <td title={header.value.reason}>
-              <HeaderValue content={header.value} />
-            </td>
+    <>
+      <table className={css.headers}>
+        <thead>
+          <tr>
+            <th>{t('record.headerName')}</th>
+            <th>{t('record.headerValue')}</th>
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {record.headers.map((header, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: names may repeat, the order is the record's
+            <tr key={index}>
+              <td>{header.key}</td>
+              <td title={header.value.reason}>
+                <HeaderValue content={header.value} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p className={css.nothing}>{t('record.moreHeaders', plural(more))}</p>}
+    </>
   );
 }
 

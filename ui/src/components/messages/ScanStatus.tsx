@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useFormat } from '../../lib/format';
+import { problemText } from '../../lib/problem';
 import type { ScanView } from '../../lib/useScan';
 import { Dot } from '../values';
 import css from './messages.module.css';
@@ -17,10 +18,10 @@ interface ScanStatusProps {
 
 /** One line: how far, how many, why it stopped, how to go on. Its height never changes. */
 export function ScanStatus({ view, live, filtered, onProceed, onPause, columns }: ScanStatusProps) {
-  const { t } = useTranslation();
+  const { t, i18n } = useTranslation();
   const { num } = useFormat();
   return (
-    <div className={css.status} role="status">
+    <div className={css.status} role="status" data-resumable={view.cursor !== null}>
       {live ? <LiveState view={view} onPause={onPause} /> : <Scanned view={view} />}
       {filtered !== null && (
         <span>{t('scan.matching', { shown: num(filtered), all: num(view.rows.length) })}</span>
@@ -28,18 +29,16 @@ export function ScanStatus({ view, live, filtered, onProceed, onPause, columns }
       {view.progress && view.progress.undecodable !== '0' && (
         <span className={css.warn}>{t('scan.undecodable', { n: num(view.progress.undecodable) })}</span>
       )}
-      {view.error && view.rows.length > 0 && <span className={css.bad}>{view.error.title}</span>}
-      {view.done && (
-        <span>
-          {t('scan.stopped', { reason: t(`scan.reason.${view.done.reason}`) })}
-          {view.done.cursor && (
-            <button type="button" className={css.link} onClick={onProceed}>
-              {t('scan.continue')}
-            </button>
-          )}
-        </span>
+      {view.error && view.rows.length > 0 && (
+        <span className={css.bad}>{problemText(view.error, t, i18n.language).title}</span>
       )}
+      {view.done && <span>{t('scan.stopped', { reason: t(`scan.reason.${view.done.reason}`) })}</span>}
       {!view.running && !view.done && !view.error && <span>{t('scan.stoppedByYou')}</span>}
+      {!view.running && view.cursor && (
+        <button type="button" className={css.link} onClick={onProceed}>
+          {t('scan.continue')}
+        </button>
+      )}
       <span className={css.statusEnd}>{columns}</span>
     </div>
   );
@@ -73,16 +72,16 @@ function Scanned({ view }: { view: ScanView }) {
 function LiveState({ view, onPause }: { view: ScanView; onPause: (paused: boolean) => void }) {
   const { t } = useTranslation();
   const { num, plural } = useFormat();
+  const waiting = view.running ? (view.progress?.waiting ?? 0) : 0;
+  const tone = waiting > 0 ? 'warn' : view.running && !view.paused ? 'good' : 'dim';
   return (
     <>
       <span className={css.live}>
-        <Dot
-          tone={view.running && !view.paused ? 'good' : 'dim'}
-          label={view.running ? t('scan.live') : t('scan.ended')}
-        />
+        <Dot tone={tone} label={view.running ? t('scan.live') : t('scan.ended')} />
         {view.running ? (view.paused ? t('scan.paused') : t('scan.live')) : t('scan.ended')}
       </span>
       <strong>{t('scan.arrived', plural(view.rows.length + view.dropped + view.waiting))}</strong>
+      {waiting > 0 && <span className={css.warn}>{t('scan.unreadable', plural(waiting))}</span>}
       {view.waiting > 0 && (
         <button type="button" className={css.link} onClick={() => onPause(false)}>
           {t('scan.waiting', plural(view.waiting))}
