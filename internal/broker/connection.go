@@ -163,11 +163,10 @@ func (c *connection) serveFrame(ctx context.Context, frame []byte) error {
 	if resp == nil {
 		return nil
 	}
-	err = c.answers.write(header.CorrelationID, resp)
 	if held, ok := resp.(releaser); ok {
-		held.release()
+		defer held.release()
 	}
-	return err
+	return c.answers.write(header.CorrelationID, resp)
 }
 
 // releaser is a response that holds lent memory until it is written.

@@ -6,3 +6,6 @@ func (m *Manager) RetentionArmed() bool {
 	defer m.maintenance.mu.Unlock()
 	return m.maintenance.retain != nil
 }
+
+// LimitFetchMemory sets how many bytes of records fetches may hold; none may hold any.
+func (m *Manager) LimitFetchMemory(bytes int64) { m.memory.free.Store(bytes) }

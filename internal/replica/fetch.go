@@ -3,6 +3,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -47,15 +48,39 @@ type FetchResult struct {
 	Records  []byte // whole batches, from the one that holds the asked offset on
 	Aborted  []storage.AbortedTxn
 	release  func()
+	memory   *fetchMemory
 }
 
-// Release gives the memory of Records back; Records must not be used any more.
+// Release gives the memory of Records back; Records must not be used any more. Every result of a
+// Fetch must be released.
 func (r *FetchResult) Release() {
 	if r.release != nil {
+		r.memory.give(int64(len(r.Records)))
 		r.release()
 		r.release, r.Records = nil, nil
 	}
 }
+
+// fetchMemory bounds the records that all fetches together hold until their answers are written. When
+// it is used up, by clients that do not read for instance, fetches get their first batch only.
+type fetchMemory struct{ free atomic.Int64 }
+
+// fetchMemoryBytes is that bound, less what first batches take beyond it.
+const fetchMemoryBytes = 256 << 20
+
+// take reserves up to want bytes.
+func (m *fetchMemory) take(want int64) int64 {
+	for {
+		free := m.free.Load()
+		got := max(0, min(want, free))
+		if got == 0 || m.free.CompareAndSwap(free, free-got) {
+			return got
+		}
+	}
+}
+
+// give returns bytes; a negative number takes more than there are.
+func (m *fetchMemory) give(n int64) { m.free.Add(n) }
 
 // Fetch reads committed records for a consumer (KIP-74: partitions in the order of the request,
 // the first batch of the first non-empty partition always). With fewer than MinBytes it waits,
@@ -102,7 +127,7 @@ func (m *Manager) readAll(params FetchParams, asked []FetchPartition, partitions
 			r.Err, r.State, r.Refused, final = asked[i].Refused, noSnapshot, true, true
 			continue
 		}
-		*r = p.read(asked[i], min(asked[i].MaxBytes, budget), needOne, params.ReadCommitted)
+		*r = m.readWithin(p, asked[i], min(asked[i].MaxBytes, budget), needOne, params.ReadCommitted)
 		if r.Err != nil || r.Diverged != nil {
 			final = true
 		}
@@ -113,6 +138,15 @@ func (m *Manager) readAll(params FetchParams, asked []FetchPartition, partitions
 		}
 	}
 	return results, size, final
+}
+
+// readWithin reads one partition into what memory there is.
+func (m *Manager) readWithin(p *Partition, f FetchPartition, maxBytes int64, needOne, readCommitted bool) FetchResult {
+	reserved := m.memory.take(maxBytes)
+	r := p.read(f, reserved, needOne, readCommitted)
+	m.memory.give(reserved - int64(len(r.Records)))
+	r.memory = &m.memory
+	return r
 }
 
 // read reads one partition for a consumer.

@@ -54,6 +54,7 @@ type Manager struct {
 	maintenance *maintenance
 	compressor  record.Compressor
 	expanders   *expanders
+	memory      fetchMemory
 
 	static   *config.Broker // of the start
 	settings atomic.Pointer[settings]
@@ -97,6 +98,7 @@ func NewManager(o Options) *Manager {
 		leadership: o.Leadership, syncs: newGroupSync(o.ParallelSyncs), expanders: newExpanders(2 * runtime.GOMAXPROCS(0)), static: o.Config,
 		topics: map[string]*hostedTopic{}, byID: map[[16]byte]*hostedTopic{},
 	}
+	m.memory.give(fetchMemoryBytes)
 	m.settings.Store(newSettings(o.Config))
 	m.maintenance = newMaintenance(m)
 	return m

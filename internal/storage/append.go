@@ -129,6 +129,9 @@ func (g *batchGroup) add(i int, b record.Batch, result *AppendResult) bool {
 		return false
 	}
 	info, accept, err := l.admit(b, g.next, g.cfg, g.nowMs)
+	if !accept && g.count > 0 {
+		return false // the answer may rest on a batch that is not written yet
+	}
 	if !accept {
 		*result = AppendResult{info, err}
 		return true

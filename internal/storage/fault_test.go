@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"klamm/internal/record"
 	"klamm/internal/vfs"
 )
 
@@ -351,5 +352,25 @@ func TestUnreadableBytesHurtOneReadOnly(t *testing.T) {
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Fatal("wrong cause")
+	}
+}
+
+// A retry in the same call as the batch it repeats shares the fate of that batch.
+func TestRetryBesideAFailedWrite(t *testing.T) {
+	f := &fault{}
+	w := newWorld(t, f.wrap(vfs.NewMem()))
+	l := w.open()
+	w.append(batchSpec{size: 500, pid: 1, seq: 0})
+	f.inject = failWith(syscall.ENOSPC, vfs.OpWrite, logSuffix)
+	next := func(seq int32) record.Batch { return makeBatch(t, batchSpec{size: 500, pid: 1, seq: seq}) }
+	for i, r := range l.AppendBatches([]record.Batch{next(1), next(1), next(3)}, 0, w.now) {
+		if full := (*NoSpaceError)(nil); !errors.As(r.Err, &full) {
+			t.Errorf("batch %d: %+v", i, r)
+		}
+	}
+	f.inject = nil
+	results := l.AppendBatches([]record.Batch{next(1), next(1), next(3)}, 0, w.now)
+	if gap := (*OutOfOrderSequence)(nil); results[0].Err != nil || !results[1].Duplicate || !errors.As(results[2].Err, &gap) {
+		t.Errorf("after the disk has room: %+v", results)
 	}
 }
