@@ -65,6 +65,15 @@ async function run() {
     }),
   );
 
+  await steps.step('an API that the cluster does not offer is named', () =>
+    fresh(async (page) => {
+      await answer(page, `${id}/groups`, problem('UNSUPPORTED_VERSION', { operation: 'ListGroups' }), 502);
+      await page.goto(`${home}/groups`);
+      await see(page, 'The cluster does not offer this API');
+      await see(page, 'ListGroups');
+    }),
+  );
+
   await steps.step('partial: what is there is shown, what is missing is named', () =>
     fresh(async (page) => {
       const rows = [{ id: 1, host: 'b1', port: 9092, controller: true, leaders: 4, replicas: 4, logDirs: [] }];
