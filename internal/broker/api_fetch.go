@@ -60,6 +60,15 @@ func (f *fetchResponse) release() {
 	}
 }
 
+// size implements sized: the records, and generously what is around them.
+func (f *fetchResponse) size() int {
+	n := 100
+	for i := range f.results {
+		n += len(f.results[i].Records) + 200
+	}
+	return n
+}
+
 // fetchPartitions lists what a request asks for, in its order.
 func (b *Broker) fetchPartitions(req *kmsg.FetchRequest) []replica.FetchPartition {
 	n := 0

@@ -99,7 +99,7 @@ func (b *Broker) appendAll(r *request, req *kmsg.ProduceRequest, resp *kmsg.Prod
 			failure := err
 			if failure == nil {
 				var wait *produceWait
-				if wait, failure = b.appendOne(req, name, tp, &rp); wait != nil {
+				if wait, failure = b.appendOne(req, name, t.TopicID, tp, &rp); wait != nil {
 					wait.topic, wait.at = len(resp.Topics), len(rt.Partitions)
 					waits = append(waits, *wait)
 				}
@@ -139,8 +139,9 @@ func (b *Broker) produceTopic(r *request, req *kmsg.ProduceRequest, t kmsg.Produ
 // adminClientID is the client id that Kafka lets write to internal topics.
 const adminClientID = "__admin_client"
 
-// appendOne appends one partition's batch; a wait is returned for acks=all.
-func (b *Broker) appendOne(req *kmsg.ProduceRequest, topic string, tp kmsg.ProduceRequestTopicPartition, rp *kmsg.ProduceResponseTopicPartition) (*produceWait, error) {
+// appendOne appends one partition's batch; a wait is returned for acks=all. The id keeps a batch for
+// a deleted topic from going into a new one of the same name; it is zero where topics are named.
+func (b *Broker) appendOne(req *kmsg.ProduceRequest, topic string, id [16]byte, tp kmsg.ProduceRequestTopicPartition, rp *kmsg.ProduceResponseTopicPartition) (*produceWait, error) {
 	p, err := b.replicas.Partition(topic, tp.Partition)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (b *Broker) appendOne(req *kmsg.ProduceRequest, topic string, tp kmsg.Produ
 	if err != nil {
 		return nil, err
 	}
-	info, err := p.AppendAsLeader(batch, replica.AppendOptions{RequiredAcks: req.Acks, LeaderEpoch: replica.AnyEpoch})
+	info, err := p.AppendAsLeader(batch, replica.AppendOptions{RequiredAcks: req.Acks, LeaderEpoch: replica.AnyEpoch, TopicID: id})
 	if err != nil {
 		if hasLogStart(protocol.CodeOf(err)) {
 			rp.LogStartOffset = info.LogStartOffset

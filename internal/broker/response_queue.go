@@ -2,6 +2,7 @@ package broker
 
 import (
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -164,10 +165,16 @@ func (q *responseQueue) takeCompleted(dst []byte) []byte {
 	return dst
 }
 
+// sized is a response that knows about how many bytes it takes, so that its buffer need not grow.
+type sized interface{ size() int }
+
 // write encodes and writes one answer out of the queue's turn-taking: the queue must be drained.
 func (q *responseQueue) write(correlationID int32, resp kmsg.Response) error {
 	out := q.lend()
 	defer q.giveBack(out)
+	if large, ok := resp.(sized); ok {
+		*out = slices.Grow((*out)[:0], large.size())
+	}
 	*out = protocol.AppendResponse((*out)[:0], correlationID, resp)
 	_, err := q.w.Write(*out)
 	return err

@@ -48,3 +48,33 @@ func (w *fetchWaiter) wait(ctx context.Context, limit time.Duration) {
 	case <-ctx.Done():
 	}
 }
+
+// watch registers a long poll that has seen the partition as of s; what was committed since then
+// counts at once.
+func (p *Partition) watch(w *fetchWaiter, s Snapshot) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.leading || p.leaderEpoch != s.LeaderEpoch || p.deleted || p.failed != nil {
+		w.wake()
+		return
+	}
+	if p.fetches == nil {
+		p.fetches = map[*fetchWaiter]struct{}{}
+	}
+	p.fetches[w] = struct{}{}
+	if p.highWatermark != s.HighWatermark {
+		w.committed(p.committedBytes - s.committedBytes)
+	}
+}
+
+func (p *Partition) unwatch(w *fetchWaiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.fetches, w)
+}
+
+func (p *Partition) wakeFetches() {
+	for w := range p.fetches {
+		w.wake()
+	}
+}
