@@ -19,7 +19,7 @@ func BenchmarkProduce(b *testing.B) {
 	}{{"1 record of 100 B", 1, 100}, {"16 KB batches of 100 B", 140, 100}, {"1 MB batches of 1 KB", 1000, 1000}} {
 		for _, acks := range []int16{1, -1} {
 			b.Run(fmt.Sprintf("%s, acks=%d", c.name, acks), func(b *testing.B) {
-				n := start(b, vfs.NewMem(), "localhost:0", "max.connections", "10", "log.segment.bytes", "104857600", "log.retention.bytes", "209715200")
+				n := startIn(b, vfs.OS(), b.TempDir(), "localhost:0")
 				n.create(b, "bench", 1)
 				r := dial(b, n.Addr())
 				req := produce("bench", acks, batchOf(b, c.records, c.size, -1, 0))
@@ -50,7 +50,7 @@ func BenchmarkProduce(b *testing.B) {
 
 // BenchmarkFetch measures reading 1 MB at a time over loopback.
 func BenchmarkFetch(b *testing.B) {
-	n := start(b, vfs.NewMem(), "localhost:0")
+	n := startIn(b, vfs.OS(), b.TempDir(), "localhost:0")
 	n.create(b, "bench", 1)
 	r := dial(b, n.Addr())
 	const batches = 64

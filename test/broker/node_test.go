@@ -56,6 +56,11 @@ func (b *lockedBuffer) String() string {
 
 func start(t testing.TB, fsys vfs.FS, listen string, properties ...string) *node {
 	t.Helper()
+	return startIn(t, fsys, "/data", listen, properties...)
+}
+
+func startIn(t testing.TB, fsys vfs.FS, dir, listen string, properties ...string) *node {
+	t.Helper()
 	set := map[string]string{}
 	for i := 0; i < len(properties); i += 2 {
 		set[properties[i]] = properties[i+1]
@@ -66,7 +71,7 @@ func start(t testing.TB, fsys vfs.FS, listen string, properties ...string) *node
 	}
 	n := &node{log: &lockedBuffer{}}
 	n.Node, err = cli.StartNode(cli.NodeOptions{
-		FS: fsys, DataDir: "/data", Listen: listen, Config: c, Now: time.Now, Logger: slog.New(slog.NewTextHandler(n.log, nil)),
+		FS: fsys, DataDir: dir, Listen: listen, Config: c, Now: time.Now, Logger: slog.New(slog.NewTextHandler(n.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
