@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -22,6 +23,17 @@ const (
 	maxPlainFrame = 16 << 20
 )
 
+// largeFrameBytes bounds the memory of all large frames that are being read or handled, in bytes.
+const largeFrameBytes = 512 << 20
+
+// frameMemoryError closes a connection whose frame would exceed largeFrameBytes. Waiting instead would
+// let a few slow clients stop all others.
+type frameMemoryError struct{ size int }
+
+func (e *frameMemoryError) Error() string {
+	return fmt.Sprintf("a request of %d bytes came while all memory for large requests was in use; the client may send it again", e.size)
+}
+
 // plainSizeError is a request without records that is larger than any client's.
 type plainSizeError struct {
 	key  int16
@@ -35,8 +47,19 @@ func (e *plainSizeError) Error() string {
 // bufferPool lends byte slices. Small and large ones are kept apart, so that a burst of large
 // frames does not stay in memory behind thousands of small ones.
 type bufferPool struct {
-	active sync.Pool // *[]byte of activeBufferSize
-	frames sync.Pool // *[]byte of up to maxPooledFrame
+	active sync.Pool    // *[]byte of activeBufferSize
+	frames sync.Pool    // *[]byte of up to maxPooledFrame
+	large  atomic.Int64 // bytes of larger frames in use
+}
+
+// reserve counts n bytes more for a large frame that has held bytes; false, and none, when there are
+// not so many. One frame alone is always allowed.
+func (p *bufferPool) reserve(held, n int) bool {
+	if in := p.large.Add(int64(n)); in > largeFrameBytes && in > int64(held+n) {
+		p.large.Add(-int64(n))
+		return false
+	}
+	return true
 }
 
 func (p *bufferPool) lendActive() *[]byte {
@@ -90,6 +113,7 @@ type frameReader struct {
 	lent  *[]byte // active buffer, nil while small serves
 	r, w  int     // unread bytes are buf()[r:w]
 	frame *[]byte // large frame handed out last, nil when it was served from buf
+	large int     // bytes reserved in pool for it, until the next frame is read
 }
 
 func newFrameReader(src io.Reader, maxSize int32, pool *bufferPool) *frameReader {
@@ -117,6 +141,7 @@ func (f *frameReader) whole() bool {
 // io.EOF means that the client closed between frames, io.ErrUnexpectedEOF inside one.
 func (f *frameReader) next() ([]byte, error) {
 	f.release()
+	f.returnLarge()
 	if err := f.fill(4); err != nil {
 		return nil, err
 	}
@@ -159,7 +184,12 @@ func (f *frameReader) readLarge(size int) ([]byte, error) {
 		if have == size {
 			return *f.frame, nil
 		}
-		grown := make([]byte, min(size, 4*have))
+		room := min(size, 4*have)
+		if !f.pool.reserve(f.large, room-f.large) {
+			return nil, &frameMemoryError{size}
+		}
+		f.large = room
+		grown := make([]byte, room)
 		copy(grown, *f.frame)
 		f.pool.returnFrame(f.frame)
 		f.frame = &grown
@@ -178,10 +208,20 @@ func (f *frameReader) release() {
 	}
 }
 
+// returnLarge gives back what was reserved for the last frame. Its handler may keep parts of it for
+// longer; what counts is that no more is taken in meanwhile.
+func (f *frameReader) returnLarge() {
+	if f.large > 0 {
+		f.pool.large.Add(-int64(f.large))
+		f.large = 0
+	}
+}
+
 // close gives back everything.
 func (f *frameReader) close() {
 	f.r, f.w = 0, 0
 	f.release()
+	f.returnLarge()
 }
 
 // fill makes at least n unread bytes available; n <= activeBufferSize.

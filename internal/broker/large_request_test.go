@@ -110,3 +110,42 @@ func TestPartitionsWithoutRecords(t *testing.T) {
 		}
 	}
 }
+
+// All large frames together have a bound; beyond it a connection is closed, and room comes back when
+// frames are handled or their connections end.
+func TestLargeFramesShareMemory(t *testing.T) {
+	pool := &bufferPool{}
+	const size = 4 * maxPooledFrame
+	frame := framed(make([]byte, size))
+	large := func() *frameReader { return newFrameReader(bytes.NewReader(append(frame, frame...)), 1<<30, pool) }
+	if !pool.reserve(0, largeFrameBytes-size) {
+		t.Fatal("no room at the start")
+	}
+	first, second := large(), large()
+	if _, err := first.next(); err != nil {
+		t.Fatal(err)
+	}
+	var full *frameMemoryError
+	if _, err := second.next(); !errors.As(err, &full) || full.size != size {
+		t.Errorf("beside another: %v", err)
+	}
+	second.close()
+	if _, err := first.next(); err != nil {
+		t.Errorf("the next of the same connection: %v", err)
+	}
+	first.close()
+	if _, err := large().next(); err != nil {
+		t.Errorf("when the other has ended: %v", err)
+	}
+	if in := pool.large.Load(); in != largeFrameBytes {
+		t.Errorf("%d bytes are counted, want %d", in, largeFrameBytes)
+	}
+}
+
+// A frame larger than the bound is taken when it is alone.
+func TestOneLargeFrameIsAlwaysTaken(t *testing.T) {
+	pool := &bufferPool{}
+	if !pool.reserve(0, largeFrameBytes) || !pool.reserve(largeFrameBytes, 1) || pool.reserve(0, 1) {
+		t.Error("one alone may grow, and no other comes beside it")
+	}
+}
