@@ -18,7 +18,8 @@ import (
 //   - Every property of the resource, or the asked ones; a property that does not exist is left out.
 //   - A broker resource must name this broker (INVALID_REQUEST otherwise); the empty name is the
 //     cluster-wide default and shows only what was set there.
-//   - A request for more than 100 resources has each answered in full once.
+//   - A request for more than 100 resources has each answered in full once. Groups beyond 10,000 are
+//     INVALID_REQUEST: any name is a group with all defaults.
 //   - Sensitive values are null. Synonyms and documentation come only when asked for.
 //   - An unknown topic is UNKNOWN_TOPIC_OR_PARTITION, an illegal name INVALID_TOPIC_EXCEPTION.
 //   - Log levels and client metrics subscriptions cannot be set here, so there is nothing to show.
@@ -26,11 +27,15 @@ import (
 // Versions: 1 source and synonyms; 3 type and documentation; 4 flexible.
 func (b *Broker) describeConfigs(_ context.Context, _ *request, req *kmsg.DescribeConfigsRequest) (kmsg.Response, error) {
 	resp := req.ResponseKind().(*kmsg.DescribeConfigsResponse)
+	groups := 0
 	for _, asked := range distinctResources(req.Resources) {
 		rr := kmsg.NewDescribeConfigsResponseResource()
 		rr.ResourceType, rr.ResourceName = asked.ResourceType, asked.ResourceName
 		rr.ErrorMessage = new(string) // Kafka has "" here for a success
-		entries, refused := b.configEntries(asked)
+		if asked.ResourceType == kmsg.ConfigResourceTypeGroupConfig {
+			groups++
+		}
+		entries, refused := b.configEntries(asked, groups)
 		if refused != nil {
 			rr.ErrorCode, rr.ErrorMessage = refused.KafkaCode(), text(refused.Error())
 		}
@@ -71,8 +76,12 @@ func distinctResources(asked []kmsg.DescribeConfigsRequestResource) []kmsg.Descr
 	return distinct
 }
 
-// configEntries lists what a resource is configured with.
-func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource) ([]config.Entry, *codedError) {
+// maxDescribedGroups bounds the groups in one answer: twenty bytes of request make twenty thousand
+// in memory.
+const maxDescribedGroups = 10_000
+
+// configEntries lists what a resource is configured with. groups counts those of the request so far.
+func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource, groups int) ([]config.Entry, *codedError) {
 	image, name := b.image(), asked.ResourceName
 	switch asked.ResourceType {
 	case kmsg.ConfigResourceTypeTopic:
@@ -88,6 +97,9 @@ func (b *Broker) configEntries(asked kmsg.DescribeConfigsRequestResource) ([]con
 	case kmsg.ConfigResourceTypeGroupConfig:
 		if name == "" {
 			return nil, refusal(kerr.InvalidRequest, "the name of a group must not be empty")
+		}
+		if groups > maxDescribedGroups {
+			return nil, refusal(kerr.InvalidRequest, "one request may ask for at most %d groups", maxDescribedGroups)
 		}
 		return b.config().DescribeGroup(image.Config(metadata.ResourceGroup, name)), nil
 	case kmsg.ConfigResourceTypeClientMetrics:

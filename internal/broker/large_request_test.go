@@ -9,9 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"klamm/internal/config"
 	"klamm/internal/record"
+	"klamm/internal/replica"
 )
 
 // Only Produce may fill socket.request.max.bytes: the others are refused by their first bytes.
@@ -147,5 +150,18 @@ func TestOneLargeFrameIsAlwaysTaken(t *testing.T) {
 	pool := &bufferPool{}
 	if !pool.reserve(0, largeFrameBytes) || !pool.reserve(largeFrameBytes, 1) || pool.reserve(0, 1) {
 		t.Error("one alone may grow, and no other comes beside it")
+	}
+}
+
+// Any name is a group, so their number is bounded.
+func TestManyGroupConfigs(t *testing.T) {
+	c, err := config.New(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &Broker{replicas: replica.NewManager(replica.Options{Config: c})}
+	asked := kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeGroupConfig, ResourceName: "g"}
+	if _, refused := b.configEntries(asked, maxDescribedGroups+1); refused == nil || refused.KafkaCode() != kerr.InvalidRequest.Code {
+		t.Errorf("one group too many: %v", refused)
 	}
 }
