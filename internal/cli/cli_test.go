@@ -87,6 +87,13 @@ func refused(t *testing.T, code int, words, in string, args ...string) {
 // startBroker runs a node in memory until the test ends and returns its address.
 func startBroker(t *testing.T, sets ...string) string {
 	t.Helper()
+	address, _ := startNode(t, sets...)
+	return address
+}
+
+// startNode is startBroker for tests that look inside.
+func startNode(t *testing.T, sets ...string) (string, *Node) {
+	t.Helper()
 	props, err := keyValues("set", sets)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +113,7 @@ func startBroker(t *testing.T, sets ...string) string {
 			t.Errorf("stopping the node: %v", err)
 		}
 	})
-	return node.Addr()
+	return node.Addr(), node
 }
 
 type testLog struct{ t *testing.T }

@@ -56,6 +56,7 @@ func (f clientFlags) connect(c *cobra.Command, s Streams, options ...kgo.Opt) (*
 	base := []kgo.Opt{
 		kgo.SeedBrokers(addresses...), kgo.ClientID("klamm"), kgo.SoftwareNameAndVersion("klamm", Version), kgo.DisableClientMetrics(),
 		kgo.DialTimeout(min(f.timeout, 10*time.Second)), kgo.RetryTimeout(f.timeout), kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.ProducerBatchCompression(kgo.NoCompression()),
 	}
 	k, err := kgo.NewClient(slices.Concat(base, opts, options)...)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestProduceAndConsume(t *testing.T) {
 		produce(codec+"\n", "-k", "codec", "-z", codec, "--timestamp", "1700000000000")
 	}
 	produce("one\n", "--acks", "1")
-	refused(t, exitFailed, `line 2 of the input: it has no key separator "="`, "a=b\nc\n", "produce", "t", "-K", "=", "-b", b)
+	refused(t, exitFailed, `klamm: wrote 1 record to topic t: line 2 of the input: it has no key separator "="`, "a=b\nc\n", "produce", "t", "-K", "=", "-b", b)
 	refused(t, exitFailed, `line 1 of the input: "vlaue" is not a field`, `{"vlaue":1}`, "produce", "t", "-f", "jsonl", "-b", b)
 
 	want := strings.Join([]string{
@@ -184,9 +184,34 @@ func TestProduceReportsOffsets(t *testing.T) {
 	if want := `{"topic":"t","partition":0,"offset":0,"timestamp":5}` + "\n" + `{"topic":"t","partition":0,"offset":1,"timestamp":5}` + "\n"; out != want {
 		t.Errorf("%q, want %q", out, want)
 	}
-	refused(t, exitFailed, "records were not written to topic t", "x\n", "produce", "t", "-p", "9", "-b", b)
+	refused(t, exitFailed, "klamm: wrote 0 of 1 record to topic t: partition 9 does not exist: the topic has 1, counted from 0\n", "x\n", "produce", "t", "-p", "9", "-b", b)
 	klamm(t, "", "topic", "alter", "t", "--topic-config", "max.message.bytes=100", "-b", b)
 	refused(t, exitFailed, "larger than the topic allows", strings.Repeat("x", 500)+"\n", "produce", "t", "-b", b)
+}
+
+func TestProduceCompressesNothingUnasked(t *testing.T) {
+	b := startBroker(t)
+	klamm(t, "", "topic", "create", "t", "-p", "1", "-b", b)
+	text := strings.Repeat("compressible ", 500) + "\n"
+	klamm(t, text, "produce", "t", "-b", b)
+	klamm(t, text, "produce", "t", "-b", b, "-z", "zstd")
+	klamm(t, text, "produce", "t", "-b", b, "-X", "compression.type=gzip")
+	cl, err := kgo.NewClient(kgo.SeedBrokers(b), kgo.ConsumeTopics("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var codecs []uint8
+	for len(codecs) < 3 && ctx.Err() == nil {
+		for _, r := range cl.PollFetches(ctx).Records() {
+			codecs = append(codecs, r.Attrs.CompressionType())
+		}
+	}
+	if diff := cmp.Diff([]uint8{0, 4, 1}, codecs); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestProduceInterrupted(t *testing.T) {

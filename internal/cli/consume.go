@@ -62,6 +62,7 @@ func newConsume(s Streams) *cobra.Command {
 func (f consumeFlags) request(topic string, now time.Time) (explorer.ScanRequest, error) {
 	q := explorer.ScanRequest{
 		Topic: topic, Partitions: f.partitions, Follow: !f.exit, Raw: true, Lossless: true, MaxBytes: -1, MaxTime: -1,
+		Patience: f.timeout,
 	}
 	if f.count < 0 {
 		return q, usagef("--count must not be negative")
@@ -170,7 +171,7 @@ type recordPrinter struct {
 
 	shown   int64
 	held    []explorer.RecordRow // of a reversed scan
-	problem error
+	trouble scanTrouble
 	done    explorer.Done
 	buf     []byte
 }
@@ -180,19 +181,17 @@ func (p *recordPrinter) scan(ctx context.Context, connection *explorer.Connectio
 	if err == nil || p.limit > 0 && p.shown >= p.limit {
 		err = p.end()
 	}
+	p.trouble.tell(p.err, p.topic)
 	switch {
 	case ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled)):
 		return context.Canceled
 	case err != nil:
 		return err
-	}
-	if p.done.Reason == "failed" {
-		if p.problem == nil {
-			return errors.New(p.done.Text)
-		}
-		return &reported{p.problem}
-	}
-	if p.shown == 0 && p.done.Text != "" {
+	case p.trouble.first != nil:
+		return &reported{p.trouble.first} // what was printed is not all there is
+	case p.done.Reason == "failed":
+		return errors.New(p.done.Text)
+	case p.shown == 0 && p.done.Text != "":
 		fmt.Fprintf(p.err, "klamm: no records: %s\n", p.done.Text)
 	}
 	return nil
@@ -217,22 +216,14 @@ func (p *recordPrinter) end() error {
 }
 
 // Progress implements explorer.Sink.
-func (p *recordPrinter) Progress(explorer.Progress) error { return nil }
+func (p *recordPrinter) Progress(explorer.Progress) error {
+	p.trouble.tell(p.err, p.topic)
+	return nil
+}
 
 // Problem implements explorer.Sink: what goes wrong while the rest goes on.
 func (p *recordPrinter) Problem(problem explorer.ScanProblem) error {
-	text := problem.Problem.Title
-	if problem.Problem.Detail != "" {
-		text += " " + problem.Problem.Detail
-	}
-	if problem.Problem.Help != "" {
-		text += " " + problem.Problem.Help
-	}
-	if problem.Partition != nil {
-		text = fmt.Sprintf("partition %d: %s", *problem.Partition, text)
-	}
-	p.problem = errors.New(text)
-	fmt.Fprintf(p.err, "klamm: %s\n", text)
+	p.trouble.add(problem)
 	return nil
 }
 

@@ -89,7 +89,7 @@ func kafkaWords(code int16, message string) string {
 		protocol.CodeGroupAuthorizationFailed:   "this user may not do that with the group",
 		protocol.CodeClusterAuthorizationFailed: "this user may not do that with the cluster",
 		protocol.CodeUnsupportedVersion:         "the cluster does not offer this call",
-		protocol.CodeKafkaStorageError:          "the broker has an error on its disk; look into its log",
+		protocol.CodeKafkaStorageError:          "the broker cannot use the files of this partition: they are damaged, or its disk failed; the broker's log names the file",
 		protocol.CodeLeaderNotAvailable:         "the partition has no leader at the moment",
 	}[code]
 	if message == "" {

@@ -109,3 +109,11 @@ func numbers[N int32 | int64](list []N) string {
 }
 
 func itoa[N int | int16 | int32 | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
+
+// counted is a number of things: 1 record, 2 records.
+func counted[N int | int32 | int64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

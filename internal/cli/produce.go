@@ -332,28 +332,39 @@ func (p *producing) finish(ctx context.Context, w io.Writer, err error) error {
 	if p.stalled != nil {
 		p.stalled.Stop()
 	}
-	fmt.Fprintf(w, "wrote %d records to topic %s\n", p.written, printable(p.topic))
+	wrote := fmt.Sprintf("wrote %s to topic %s", counted(p.written, "record"), printable(p.topic))
+	if p.written < p.read {
+		wrote = fmt.Sprintf("wrote %d of %s to topic %s", p.written, counted(p.read, "record"), printable(p.topic))
+	}
 	switch {
 	case errors.Is(context.Cause(ctx), errNoProgress):
-		return &failure{fmt.Sprintf("%s: no acknowledgement within %v; is the broker still there?", p.lost(), p.cl.timeout), errNoProgress}
+		return &failure{fmt.Sprintf("%s: no acknowledgement from %s within %v; is the broker still there?", wrote, strings.Join(p.cl.addresses, ","), p.cl.timeout), errNoProgress}
 	case ctx.Err() != nil:
+		fmt.Fprintln(w, wrote)
 		return context.Canceled
 	case p.first != nil:
-		return errors.Join(err, p.explain())
+		why := p.why()
+		if err != nil {
+			why += "; " + err.Error()
+		}
+		return &failure{wrote + ": " + why, errors.Join(err, p.first)}
+	case err != nil:
+		return &failure{wrote + ": " + err.Error(), err}
+	case flushed != nil:
+		return flushed
 	}
-	return errors.Join(err, flushed)
+	fmt.Fprintln(w, wrote)
+	return nil
 }
 
-func (p *producing) lost() string {
-	return fmt.Sprintf("%d records were not written to topic %s", p.read-p.written, printable(p.topic))
-}
-
-func (p *producing) explain() error {
-	var broker *kerr.Error
-	if errors.As(p.first, &broker) {
-		return &failure{p.lost() + ": " + kafkaWords(broker.Code, ""), p.first}
+// why says why the first record failed.
+func (p *producing) why() string {
+	var asked, have int
+	// kgo has no exported error for this.
+	if n, _ := fmt.Sscanf(p.first.Error(), "invalid record partitioning choice of %d from %d available", &asked, &have); n == 2 {
+		return fmt.Sprintf("partition %d does not exist: the topic has %d, counted from 0", asked, have)
 	}
-	return &failure{fmt.Sprintf("%s: %v", p.lost(), p.first), p.first}
+	return p.cl.explain(context.Background(), p.first).Error()
 }
 
 // chosenPartition lets a record name its partition; others go the way of their key.

@@ -137,7 +137,7 @@ func (f createFlags) run(c *cobra.Command, s Streams, topics []string) error {
 		case r.Err == nil && f.validateOnly:
 			fmt.Fprintf(s.Out, "topic %s could be created\n", printable(topic))
 		case r.Err == nil:
-			fmt.Fprintf(s.Out, "created topic %s with %d partitions\n", printable(topic), r.NumPartitions)
+			fmt.Fprintf(s.Out, "created topic %s with %s\n", printable(topic), counted(r.NumPartitions, "partition"))
 		case f.ifNotExists && errors.Is(r.Err, kerr.TopicAlreadyExists):
 			fmt.Fprintf(s.Out, "topic %s exists already\n", printable(topic))
 		default:

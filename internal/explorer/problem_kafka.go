@@ -55,7 +55,7 @@ func codeWords(code string) (title, help string) {
 	case "OFFSET_OUT_OF_RANGE":
 		return "The offset is not in the log any more.", ""
 	case "KAFKA_STORAGE_ERROR":
-		return "The broker has an error on its disk.", "Look into the broker's log."
+		return "The broker cannot use the files of this partition: they are damaged, or its disk failed.", "The broker's log names the file."
 	case "NOT_ENOUGH_REPLICAS", "NOT_ENOUGH_REPLICAS_AFTER_APPEND":
 		return "Fewer replicas are in sync than min.insync.replicas asks for.", ""
 	case "REQUEST_TIMED_OUT":

@@ -71,6 +71,7 @@ type scan struct {
 	started      time.Time
 
 	topicID  [16]byte
+	snap     *snapshot // names the brokers
 	readers  []*reader
 	notes    planNotes
 	counts   scanCounts

@@ -39,6 +39,7 @@ type fetched struct {
 
 // located is a new look at the partitions' leaders.
 type located struct {
+	snap    *snapshot
 	topicID [16]byte
 	leaders map[int32]int32
 	problem *Problem
@@ -134,7 +135,7 @@ func (f *fetchPool) take(s *scan, got fetched) {
 	if got.err != nil {
 		p := s.c.connectProblem(got.err, "Fetch")
 		q := *p
-		q.Resource = fmt.Sprintf("broker %d", got.broker)
+		q.Resource = s.snap.brokerName(got.broker)
 		for _, r := range got.readers {
 			s.lost(r, &q)
 		}
@@ -192,12 +193,11 @@ func (s *scan) outOfRange(r *reader, start int64, p *Problem) {
 // lost notes a failure that may pass: the leader is looked for again after a pause, a bounded number
 // of times.
 func (s *scan) lost(r *reader, p *Problem) {
-	r.attempts++
-	limit := finiteAttempts
-	if s.q.Follow {
-		limit = followedAttempts
+	now := time.Now().UnixMilli()
+	if r.attempts++; r.attempts == 1 {
+		r.lostAt = now
 	}
-	if r.attempts > limit {
+	if s.givesUp(r, now) {
 		q := *p
 		if q.Resource == "" {
 			q.Resource = partitionName(tp{s.q.Topic, r.partition})
@@ -207,11 +207,25 @@ func (s *scan) lost(r *reader, p *Problem) {
 	}
 	if r.attempts >= 2 && !r.announced {
 		r.announced = true
-		s.counts.problem(r.partition, p)
+		s.counts.problems = append(s.counts.problems, ScanProblem{Partition: &r.partition, Problem: *p, Passing: true})
 	}
 	r.leader = -1
 	pause := min(200*time.Millisecond<<min(r.attempts-1, 5), 3*time.Second)
-	r.retryAt = time.Now().Add(pause).UnixMilli()
+	r.retryAt = now + pause.Milliseconds()
+	if s.q.Follow && s.q.Patience > 0 {
+		r.retryAt = min(r.retryAt, r.lostAt+s.q.Patience.Milliseconds())
+	}
+}
+
+// givesUp tells that a partition was lost for too long or too often.
+func (s *scan) givesUp(r *reader, now int64) bool {
+	switch {
+	case !s.q.Follow:
+		return r.attempts > finiteAttempts
+	case s.q.Patience > 0:
+		return now-r.lostAt >= s.q.Patience.Milliseconds()
+	}
+	return r.attempts > followedAttempts
 }
 
 // look asks for the leaders again.
@@ -221,11 +235,11 @@ func (f *fetchPool) look(ctx context.Context, s *scan) {
 		var out located
 		limited, cancel := context.WithTimeout(ctx, requestTimeout)
 		defer cancel()
-		_, t, err := s.c.oneTopic(limited, s.cl, s.q.Topic)
+		snap, t, err := s.c.oneTopic(limited, s.cl, s.q.Topic)
 		if err != nil {
 			out.problem = s.c.connectProblem(err, "Metadata")
 		} else {
-			out.topicID, out.leaders = t.TopicID, map[int32]int32{}
+			out.snap, out.topicID, out.leaders = snap, t.TopicID, map[int32]int32{}
 			for _, p := range t.Partitions {
 				out.leaders[p.Partition] = p.Leader
 			}
@@ -240,6 +254,9 @@ func (f *fetchPool) look(ctx context.Context, s *scan) {
 // relocated gives the readers without a leader their new one.
 func (f *fetchPool) relocated(s *scan, got located) {
 	f.looking = false
+	if got.snap != nil {
+		s.snap = got.snap
+	}
 	gone := s.gone(got)
 	for _, r := range s.readers {
 		if r.leader >= 0 || r.failed != nil {

@@ -50,7 +50,7 @@ func (s *scan) plan(ctx context.Context) error {
 	for _, p := range snap.allProblems() {
 		s.counts.problems = append(s.counts.problems, ScanProblem{Problem: p})
 	}
-	s.notes.chosen = len(parts)
+	s.snap, s.notes.chosen = snap, len(parts)
 	s.sent = map[int32]int64{}
 	take := rowTaker(s.q)
 	var total int64
@@ -163,10 +163,16 @@ func (s *scan) span(r *reader, b bounds) {
 			p = end.problem
 		}
 		if p == nil {
+			p = s.snap.silence(r.leader)
+		}
+		if p == nil {
 			p = &Problem{Code: "LEADER_NOT_AVAILABLE", Title: "The partition has no leader that answers.", Retriable: true}
 		}
 		q := *p
-		q.Operation, q.Resource = "ListOffsets", partitionName(at)
+		q.Operation = "ListOffsets"
+		if q.Resource == "" {
+			q.Resource = partitionName(at)
+		}
 		r.fail(&q)
 		return
 	}

@@ -44,6 +44,7 @@ type reader struct {
 	failed    *Problem // gave up
 	attempts  int      // failures since the last answer
 	announced bool     // the present failure was told
+	lostAt    int64    // ms; of the first of them
 	retryAt   int64    // ms; not before
 
 	scan *scanCounts

@@ -24,6 +24,9 @@ type ScanRequest struct {
 	// Lossless waits for a slow sink when following; otherwise the oldest rows not yet shown are
 	// dropped and counted.
 	Lossless bool
+	// Patience is how long a partition may stay unreadable when following before it is given up; 0
+	// means a number of attempts that take about a minute and a half.
+	Patience time.Duration
 	// MaxBytes and MaxTime end a scan that reads too much or takes too long; 0 means 4 GiB and 10
 	// minutes, negative no bound. Not for following.
 	MaxBytes int64
@@ -70,6 +73,8 @@ type RecordBatch struct {
 type ScanProblem struct {
 	Partition *int32  `json:"partition,omitempty" doc:"Absent when it is about the whole scan."`
 	Problem   Problem `json:"problem"`
+	// Passing tells that the partition is still tried.
+	Passing bool `json:"-"`
 }
 
 // Done ends a scan.

@@ -108,6 +108,13 @@ func (s *snapshot) ask(ctx context.Context, broker int32, operation string, req 
 	return nil, &p
 }
 
+// silence is why a broker could not be reached, nil when it could or was not asked.
+func (s *snapshot) silence(broker int32) *Problem {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.silent[broker]
+}
+
 // isUnsupported recognises kgo's refusal to send what the broker does not know; it has no exported error.
 func isUnsupported(err error) bool {
 	text := err.Error()
