@@ -18,8 +18,10 @@ const (
 )
 
 // String is the name that ListGroups and DescribeGroups show.
-func (s groupState) String() string {
-	return [...]string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable"}[s]
+func (s groupState) String() string { return groupStates()[s] }
+
+func groupStates() []string {
+	return []string{"Empty", "PreparingRebalance", "CompletingRebalance", "Stable"}
 }
 
 // consumerProtocolType is the protocol type of consumers, whose subscriptions the broker can read.

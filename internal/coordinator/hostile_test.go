@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"klamm/internal/protocol"
@@ -75,4 +76,26 @@ func TestRepeatedGroupsAreAnsweredOnce(t *testing.T) {
 			t.Errorf("fetched: %v", got)
 		}
 	})
+}
+
+// However long a filter is, a shard gets a short one that lets the same groups through.
+func TestFiltersAreCutToWhatThereIs(t *testing.T) {
+	var long []string
+	for range 1000 {
+		long = append(long, "stable", "Nonsense", "")
+	}
+	for _, c := range []struct {
+		name         string
+		filter, want []string
+	}{
+		{"none", nil, nil},
+		{"empty", []string{}, nil},
+		{"long", long, []string{"", "Stable"}},
+		{"nothing that is there", []string{"Dead"}, []string{""}},
+		{"in other case", []string{"EMPTY", "preparingrebalance"}, []string{"", "Empty", "PreparingRebalance"}},
+	} {
+		if diff := cmp.Diff(c.want, relevant(c.filter, groupStates())); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
+	}
 }

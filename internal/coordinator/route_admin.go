@@ -33,8 +33,9 @@ func (r *Runtime) listGroups(req *kmsg.ListGroupsRequest, answer func(kmsg.Respo
 		}
 		answer(resp)
 	})
+	body := listGroups{states: relevant(req.StatesFilter, groupStates()), types: relevant(req.TypesFilter, []string{classicType})}
 	for i, runner := range r.runners {
-		runner.submit(&call{body: listGroups{states: req.StatesFilter, types: req.TypesFilter}, done: func(body any, err error) {
+		runner.submit(&call{body: body, done: func(body any, err error) {
 			parts[i].groups, _ = body.([]kmsg.ListGroupsResponseGroup)
 			parts[i].err = err
 			all.finish()
@@ -46,6 +47,22 @@ func (r *Runtime) listGroups(req *kmsg.ListGroupsRequest, answer func(kmsg.Respo
 // time, as Kafka does. In longer ones a few bytes of request would make kilobytes of answer again
 // and again until the memory is full.
 const repeatable = 100
+
+// relevant keeps of a filter, compared without case, what there is. A shard looks through it for each
+// group while it serves nobody else, and a request may hold millions of words. One of which nothing is
+// left lets nothing through, an empty one everything.
+func relevant(filter, names []string) []string {
+	if len(filter) == 0 {
+		return nil
+	}
+	left := []string{""} // no name
+	for _, name := range names {
+		if passes(filter, name) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
 
 func (r *Runtime) describeGroups(req *kmsg.DescribeGroupsRequest, answer func(kmsg.Response)) {
 	ids := req.Groups
