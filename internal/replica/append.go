@@ -108,15 +108,6 @@ func (p *Partition) admitAppend(o AppendOptions) (c config.TopicConfig, refused 
 // replicas (Kafka's Partition.effectiveMinIsr).
 func (p *Partition) minInsync() int { return min(p.config.MinInsyncReplicas, len(p.state.Replicas)) }
 
-// appended moves what an append moves. mu is held.
-func (p *Partition) appended() {
-	p.manager.maintenance.appended()
-	if !p.manager.syncBeforeCommit() || highWatermarkAhead {
-		p.advance(p.log.EndOffset(), p.appendedBytes)
-	}
-	p.startSync()
-}
-
 // appendError gives a failed append its code. A disk that refuses is told once, not with every
 // batch that is sent again. mu is held.
 func (p *Partition) appendError(err error) error {

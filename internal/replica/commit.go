@@ -1,8 +1,49 @@
 package replica
 
+import "time"
+
+// syncBeforeCommit says whether a record of this partition must be durable before it is committed:
+// under flush.policy=auto, and where every single record is to be synced. mu is held.
+func (p *Partition) syncBeforeCommit() bool {
+	return p.manager.settings.Load().syncBeforeCommit || p.config.FlushMessages <= 1
+}
+
+// appended moves what an append moves. mu is held.
+func (p *Partition) appended() {
+	p.manager.maintenance.appended()
+	before := p.syncBeforeCommit()
+	if !before || highWatermarkAhead {
+		p.advance(p.log.EndOffset(), p.appendedBytes)
+	}
+	if before || p.log.EndOffset()-p.log.SyncedOffset() >= p.config.FlushMessages {
+		p.startSync()
+	} else {
+		p.syncInTime()
+	}
+}
+
+// syncInTime lets a sync follow within flush.ms of the first record that is not durable. mu is held.
+func (p *Partition) syncInTime() {
+	if p.config.FlushMs > maxFlushMs || p.flushTimer {
+		return
+	}
+	p.flushTimer = true
+	time.AfterFunc(time.Duration(p.config.FlushMs)*time.Millisecond, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.flushTimer = false
+		if p.leading {
+			p.startSync()
+		}
+	})
+}
+
+// maxFlushMs bounds flush.ms; more is as good as never (Kafka's default is the largest number).
+const maxFlushMs = 365 * 24 * 3600 * 1000
+
 // startSync queues a sync unless one is queued or running already. mu is held.
 func (p *Partition) startSync() {
-	if p.syncing || !p.manager.syncBeforeCommit() {
+	if p.syncing {
 		return
 	}
 	p.syncing = true
@@ -13,25 +54,21 @@ func (p *Partition) startSync() {
 // meanwhile, so that another sync is due.
 func (p *Partition) syncOnce() (again bool) {
 	p.mu.Lock()
-	log, bytes, end := p.log, p.appendedBytes, p.log.EndOffset()
+	log, bytes := p.log, p.appendedBytes
 	p.mu.Unlock()
 
 	synced, err := log.Sync()
-
-	p.mu.Lock()
 	if err != nil {
-		p.syncing = false
-		waiting := p.takeCommits()
-		p.wakeFetches()
-		p.mu.Unlock()
-		p.manager.logger.Error("a sync failed: the data directory is offline until restart, an fsync is never retried", "partition", p.name(), "error", err)
-		failAll(waiting, errStorage(p, err))
+		p.syncFailed(err)
 		return false
 	}
-	if synced >= end {
-		p.advance(synced, bytes)
+
+	p.mu.Lock()
+	if synced >= p.log.EndOffset() {
+		bytes = p.appendedBytes // what came between the two is in, too
 	}
-	again = p.log.EndOffset() > synced && !p.deleted
+	p.advance(synced, bytes)
+	again = p.syncBeforeCommit() && p.log.EndOffset() > synced && !p.deleted
 	p.syncing = again
 	done := p.takeCommitted()
 	p.mu.Unlock()
@@ -39,6 +76,23 @@ func (p *Partition) syncOnce() (again bool) {
 		w.done(nil)
 	}
 	return again
+}
+
+// syncFailed tells everybody who waits. The log manager has taken the directory offline, unless the
+// log is gone because its topic was deleted.
+func (p *Partition) syncFailed(cause error) {
+	p.mu.Lock()
+	p.syncing = false
+	refusal := errStorage(p, cause)
+	if p.deleted {
+		refusal = errUnknownPartition(p.Topic, p.ID)
+	} else {
+		p.manager.logger.Error("a sync failed: the data directory is offline until restart, an fsync is never retried", "partition", p.name(), "error", cause)
+	}
+	waiting := p.takeCommits()
+	p.wakeFetches()
+	p.mu.Unlock()
+	failAll(waiting, refusal)
 }
 
 // advance moves the high watermark, never back. bytes is appendedBytes as of offset. mu is held;

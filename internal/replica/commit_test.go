@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -122,6 +124,50 @@ func TestFlushPolicyKafka(t *testing.T) {
 		t.Fatal("the record is not shown")
 	}
 	h.disk.set(nil)
+}
+
+// Under flush.policy=kafka a topic may still ask for syncs: after every record (then before the
+// answer), after some, or some time after the first.
+func TestFlushTopicConfigurations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, vfs.NewMem(), "flush.policy", "kafka")
+		each, some, later := h.topic("each", 1, "flush.messages", "1"), h.topic("some", 1, "flush.messages", "3"), h.topic("later", 1, "flush.ms", "1000")
+		synced := map[string]int{}
+		h.disk.set(func(op vfs.Op) error {
+			if name := path.Base(path.Dir(op.Name)); op.Kind == vfs.OpSync && isSegment(op, name) {
+				h.disk.mu.Lock()
+				synced[name]++
+				h.disk.mu.Unlock()
+			}
+			return nil
+		})
+		count := func(name string) int {
+			synctest.Wait()
+			h.disk.mu.Lock()
+			defer h.disk.mu.Unlock()
+			return synced[name]
+		}
+		if err := receive(t, "commit", committed(each, appendTo(t, each, batch(t, 1, 10)).LastOffset)); err != nil || count("each-0") != 1 {
+			t.Errorf("flush.messages=1: %d syncs before the commit (%v)", count("each-0"), err)
+		}
+		for i, want := range []int{0, 0, 1, 1} {
+			appendTo(t, some, batch(t, 1, 10))
+			if got := count("some-0"); got != want {
+				t.Errorf("flush.messages=3: %d syncs after %d records, want %d", got, i+1, want)
+			}
+		}
+		appendTo(t, later, batch(t, 1, 10))
+		time.Sleep(900 * time.Millisecond)
+		appendTo(t, later, batch(t, 1, 10))
+		if got := count("later-0"); got != 0 {
+			t.Errorf("flush.ms=1000: %d syncs after 900 ms", got)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if got := count("later-0"); got != 1 {
+			t.Errorf("flush.ms=1000: %d syncs after 1100 ms, want 1", got)
+		}
+		h.close(true)
+	})
 }
 
 // A failed sync takes the directory offline: who waits gets KAFKA_STORAGE_ERROR, later appends to

@@ -110,10 +110,6 @@ func (m *Manager) Config() *config.Broker { return m.settings.Load().config }
 // Image returns the newest image whose partitions are all in place here, nil before the first.
 func (m *Manager) Image() *metadata.Image { return m.image.Load() }
 
-// syncBeforeCommit says whether a record must be durable before it is committed:
-// flush.policy=auto with one replica. With flush.policy=kafka the page cache is enough.
-func (m *Manager) syncBeforeCommit() bool { return m.settings.Load().syncBeforeCommit }
-
 // Publish implements metadata.Observer.
 func (m *Manager) Publish(d *metadata.Delta) {
 	m.applyBrokerConfig(d)

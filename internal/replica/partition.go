@@ -37,6 +37,7 @@ type Partition struct {
 	appendedBytes  int64 // size of all batches appended by this process
 	committedBytes int64 // those of them that lie below the high watermark
 	syncing        bool  // a sync is queued or running
+	flushTimer     bool  // flush.ms is running
 	refusing       bool  // the last append failed on the disk
 
 	commits []commitWaiter
@@ -115,7 +116,7 @@ func (p *Partition) lead(state *metadata.Partition) (led bool) {
 
 // becomeReadable sets the high watermark of a new leader: what is known to be durable. mu is held.
 func (p *Partition) becomeReadable() {
-	if !p.manager.syncBeforeCommit() || highWatermarkAhead {
+	if !p.syncBeforeCommit() || highWatermarkAhead {
 		p.highWatermark = max(p.highWatermark, p.log.EndOffset())
 		return
 	}
