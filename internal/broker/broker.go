@@ -154,6 +154,7 @@ func (b *Broker) newHandlers() map[int16]handler {
 		kmsg.DeleteGroups.Int16():            b.group,
 		kmsg.IncrementalAlterConfigs.Int16(): on(b.incrementalAlterConfigs),
 		kmsg.OffsetDelete.Int16():            b.group,
+		kmsg.DescribeQuorum.Int16():          on(b.describeQuorum),
 		kmsg.DescribeCluster.Int16():         on(b.describeCluster),
 		kmsg.DescribeTopicPartitions.Int16(): on(b.describeTopicPartitions),
 	}

@@ -47,6 +47,10 @@ func undecided(req kmsg.Request, code int16, words string) kmsg.Response {
 			resp.Resources = append(resp.Resources, r)
 		}
 		return resp
+	case *kmsg.DescribeQuorumRequest:
+		resp := q.ResponseKind().(*kmsg.DescribeQuorumResponse)
+		resp.ErrorCode, resp.ErrorMessage = code, text(words)
+		return resp
 	case *kmsg.AllocateProducerIDsRequest:
 		resp := q.ResponseKind().(*kmsg.AllocateProducerIDsResponse)
 		resp.ErrorCode = code

@@ -308,3 +308,26 @@ func TestPortInUse(t *testing.T) {
 		t.Error("the data directory was made")
 	}
 }
+
+// The controller is what DescribeQuorum says; asking for another log is an error of that log only.
+func TestQuorum(t *testing.T) {
+	n := start(t, vfs.NewMem(), "localhost:0")
+	for version := int16(0); version <= 2; version++ {
+		req := kmsg.NewPtrDescribeQuorumRequest()
+		req.SetVersion(version)
+		for _, topic := range []string{"__cluster_metadata", "other"} {
+			req.Topics = append(req.Topics, kmsg.DescribeQuorumRequestTopic{Topic: topic, Partitions: []kmsg.DescribeQuorumRequestTopicPartition{{}}})
+		}
+		resp := ask[*kmsg.DescribeQuorumResponse](dial(t, n.Addr()), req)
+		if resp.ErrorCode != 0 || len(resp.Topics) != 2 {
+			t.Fatalf("v%d: %+v", version, resp)
+		}
+		own, other := resp.Topics[0].Partitions[0], resp.Topics[1].Partitions[0]
+		if own.ErrorCode != 0 || own.LeaderID != 1 || own.LeaderEpoch < 1 || own.HighWatermark < 1 || len(own.CurrentVoters) != 1 {
+			t.Errorf("v%d: the metadata log: %+v", version, own)
+		}
+		if other.ErrorCode != kerr.UnknownTopicOrPartition.Code {
+			t.Errorf("v%d: a log that does not exist: %+v", version, other)
+		}
+	}
+}
