@@ -38,6 +38,9 @@ func (d *dumper) file(ctx context.Context, name string) error {
 	if info.IsDir() {
 		return errors.New("it is a directory; name its files")
 	}
+	if !info.Mode().IsRegular() { // a device or pipe may have no end
+		return errors.New("it is no file of a log")
+	}
 	if !d.jsonl {
 		fmt.Fprintf(d.out, "# %s, %d bytes\n", name, info.Size())
 	}

@@ -84,5 +84,6 @@ func TestLogDumpDamage(t *testing.T) {
 		refused(t, exitFailed, c.words, "", "log", "dump", file)
 	}
 	refused(t, exitFailed, "it is a directory", "", "log", "dump", dir)
+	refused(t, exitFailed, "it is no file of a log", "", "log", "dump", os.DevNull) // /dev/zero would not end
 	refused(t, exitFailed, "no such file", "", "log", "dump", filepath.Join(dir, "missing.log"))
 }
