@@ -2,7 +2,6 @@ package broker
 
 import (
 	"context"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -17,7 +16,7 @@ import (
 //   - The batch that holds the offset comes first; the client skips what it did not ask for.
 //   - KIP-74: partitions in the order of the request, the first batch of the first non-empty one
 //     even above the limits, the others within them.
-//   - Waits up to MaxWait for MinBytes. At or above the high watermark the answer is empty, outside
+//   - Waits up to MaxWait, and not beyond connections.max.idle.ms, for MinBytes. At or above the high watermark the answer is empty, outside
 //     of the log it is OFFSET_OUT_OF_RANGE with the log's bounds; errors are answered at once.
 //   - read_committed reads below the last stable offset and lists aborted transactions;
 //     read_uncommitted has null in their place.
@@ -36,7 +35,7 @@ func (b *Broker) fetch(ctx context.Context, r *request, req *kmsg.FetchRequest) 
 	maxBytes := int64(min(req.MaxBytes, int32(b.config().Int("fetch.max.bytes"))))
 	asked := b.fetchPartitions(req)
 	resp.results = b.replicas.Fetch(ctx, replica.FetchParams{
-		MaxWait:       time.Duration(req.MaxWaitMillis) * time.Millisecond,
+		MaxWait:       b.server.limits.longestWait(req.MaxWaitMillis),
 		MinBytes:      min(int64(req.MinBytes), maxBytes),
 		MaxBytes:      maxBytes,
 		ReadCommitted: req.IsolationLevel == readCommitted,

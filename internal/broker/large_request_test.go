@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -163,5 +165,23 @@ func TestManyGroupConfigs(t *testing.T) {
 	asked := kmsg.DescribeConfigsRequestResource{ResourceType: kmsg.ConfigResourceTypeGroupConfig, ResourceName: "g"}
 	if _, refused := b.configEntries(asked, maxDescribedGroups+1); refused == nil || refused.KafkaCode() != kerr.InvalidRequest.Code {
 		t.Errorf("one group too many: %v", refused)
+	}
+}
+
+// A client cannot have a request wait for weeks: its connection would outlive it.
+func TestWaitsAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		idle  time.Duration
+		asked int32
+		want  time.Duration
+	}{
+		{10 * time.Minute, 500, 500 * time.Millisecond},
+		{10 * time.Minute, math.MaxInt32, 10 * time.Minute},
+		{0, math.MaxInt32, math.MaxInt32 * time.Millisecond},
+		{10 * time.Minute, -1, -time.Millisecond},
+	} {
+		if got := (Limits{MaxIdle: c.idle}).longestWait(c.asked); got != c.want {
+			t.Errorf("%d ms with %v: %v, want %v", c.asked, c.idle, got, c.want)
+		}
 	}
 }

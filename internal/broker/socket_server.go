@@ -17,6 +17,16 @@ type Limits struct {
 	MaxIdle             time.Duration // connections.max.idle.ms; 0 or less: never closed
 }
 
+// longestWait is how long a request that asks for so many milliseconds may wait. Kafka closes the
+// connection of a longer one as idle; here nobody would see meanwhile that the client has gone.
+func (l Limits) longestWait(asked int32) time.Duration {
+	wait := time.Duration(asked) * time.Millisecond
+	if l.MaxIdle > 0 {
+		wait = min(wait, l.MaxIdle)
+	}
+	return wait
+}
+
 // SocketServer accepts connections and serves each on its own goroutine (Kafka's SocketServer).
 type SocketServer struct {
 	dispatcher dispatcher
