@@ -76,6 +76,7 @@ type LogManager struct {
 	sameBoot       bool
 	files          openFiles
 	buffers        bufferPools
+	expanding      chan struct{} // holds one: the turn to decompress in a search by time
 	offline        atomic.Pointer[OfflineError]
 	closed         atomic.Bool
 	checkpointDue  atomic.Bool // a timer runs

@@ -62,6 +62,7 @@ func newLogManager(o LogManagerOptions) *LogManager {
 		logs:                 map[TopicPartition]*logSlot{},
 		deleted:              map[TopicPartition]bool{},
 		timers:               map[int]func() bool{},
+		expanding:            make(chan struct{}, 1),
 	}
 	m.files.fs, m.files.limit = o.FS, o.MaxOpenFiles
 	if m.files.limit <= 0 {

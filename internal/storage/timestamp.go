@@ -135,7 +135,13 @@ func (l *Log) searchSegment(s *LogSegment, ts, start int64) (result TimestampOff
 	return result, false, nil
 }
 
+// searchBatch looks into the records of a batch. Compressed ones take turns over the whole directory: a
+// few KiB may hold hundreds of megabytes, and every client may ask at the same time.
 func (l *Log) searchBatch(s *LogSegment, b record.Batch, ts, start int64) (result TimestampOffset, found bool, err error) {
+	if b.Codec() != record.None {
+		l.manager.expanding <- struct{}{}
+		defer func() { <-l.manager.expanding }()
+	}
 	err = l.decompressor.Walk(b, func(r record.Record) error {
 		if r.Timestamp < ts || r.Offset < start {
 			return nil
