@@ -68,7 +68,7 @@ func explore(ctx context.Context, s Streams, f exploreFlags) error {
 	}
 	ex, err := explorer.New(explorer.Options{StateDir: f.stateDir, Extra: extra, Version: Version, Logger: logger, Now: time.Now})
 	if err == nil {
-		err = p.serve(ex, logger)
+		err = p.serve(ex, newMetrics(nil, logger), logger)
 	}
 	if err != nil {
 		return errors.Join(err, p.close())

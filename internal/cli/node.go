@@ -35,6 +35,7 @@ type NodeOptions struct {
 // Node is one broker with its controller in this process.
 type Node struct {
 	address  string
+	nodeID   int32
 	logger   *slog.Logger
 	logs     *storage.LogManager
 	replicas *replica.Manager
@@ -112,6 +113,7 @@ func (n *Node) open(o NodeOptions) (err error) {
 		return err
 	}
 	nodeID := o.Config.NodeID()
+	n.nodeID = nodeID
 	n.logs, err = storage.OpenLogManager(storage.LogManagerOptions{
 		FS: o.FS, Dir: o.DataDir, Config: o.Config, Logger: o.Logger, Now: o.Now, Rand: o.Rand, NodeID: nodeID,
 	})

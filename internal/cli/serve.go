@@ -102,7 +102,7 @@ func (f serveFlags) run(ctx context.Context, s Streams, dir string, o NodeOption
 			StateDir: dir, Embedded: &explorer.Embedded{Name: "local", Address: node.Addr()}, Version: Version, Logger: o.Logger, Now: o.Now,
 		})
 		if err == nil {
-			err = page.serve(ex, o.Logger)
+			err = page.serve(ex, newMetrics(node, o.Logger), o.Logger)
 		}
 		if err != nil {
 			return errors.Join(err, page.close(), node.Stop(true))
@@ -214,8 +214,8 @@ func newPage(address string) (*page, error) {
 }
 
 // serve answers on the bound addresses until close.
-func (p *page) serve(ex *explorer.Explorer, logger *slog.Logger) error {
-	handler, err := httpapi.New(httpapi.Options{Explorer: ex, UI: ui.Dist(), Version: Version, Logger: logger})
+func (p *page) serve(ex *explorer.Explorer, metrics http.Handler, logger *slog.Logger) error {
+	handler, err := httpapi.New(httpapi.Options{Explorer: ex, UI: ui.Dist(), Version: Version, Logger: logger, Metrics: metrics})
 	if err != nil {
 		return err
 	}

@@ -64,14 +64,16 @@ func TestServe(t *testing.T) {
 	if data != dir || !strings.HasPrefix(kafka, "localhost:") {
 		t.Errorf("ready line %q", &s.out)
 	}
-	resp, err := http.Get(page + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if err != nil || resp.StatusCode != http.StatusOK || string(body) != "ready\n" {
-		t.Errorf("/readyz: %s %q %v", resp.Status, body, err)
+	for path, words := range map[string]string{"/readyz": "ready\n", "/metrics": "\nkafka_server_replicamanager_partitioncount 0\n"} {
+		resp, err := http.Get(page + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), words) {
+			t.Errorf("%s: %s %q %v", path, resp.Status, body, err)
+		}
 	}
 	klamm(t, "", "topic", "create", "kept", "-b", kafka)
 	klamm(t, "a record\n", "produce", "kept", "-b", kafka)
