@@ -35,16 +35,20 @@ func shotsDir(t *testing.T, name string) string {
 
 func TestOnKlamm(t *testing.T) {
 	k := harness.Start(t, harness.Options{DataDir: harness.KeptDir(t, "page"), HTTP: "localhost:0"})
-	t.Run("flow", func(t *testing.T) { flow(t, "flow.mjs", 10, k.URL, k.Addr, shotsDir(t, "klamm")) })
-	t.Run("states", func(t *testing.T) { flow(t, "states.mjs", 5, k.URL, k.Addr, shotsDir(t, "states")) })
+	t.Run("flow", func(t *testing.T) { flow(t, "flow.mjs", 17, k.URL, k.Addr, shotsDir(t, "klamm")) })
+	t.Run("states", func(t *testing.T) { flow(t, "states.mjs", 15, k.URL, k.Addr, shotsDir(t, "states")) })
 	k.Stop(t)
+	t.Run("outage", func(t *testing.T) { // the script starts and kills its own broker
+		t.Setenv("KLAMM_BIN", harness.Binary(t))
+		flow(t, "outage.mjs", 5, "", "", shotsDir(t, "outage"))
+	})
 }
 
 func TestOnKafka(t *testing.T) {
 	kafka := harness.StartKafka(t, harness.KeptDir(t, "page-kafka"))
 	bootstrap := "127.0.0.1:" + kafka.Port
 	explorer := harness.StartExplorer(t, bootstrap)
-	flow(t, "flow.mjs", 10, explorer.URL, bootstrap, shotsDir(t, "kafka"))
+	flow(t, "flow.mjs", 17, explorer.URL, bootstrap, shotsDir(t, "kafka"))
 	explorer.Stop(t)
 }
 
