@@ -11,7 +11,6 @@ type groupSync struct {
 	mu      sync.Mutex
 	queue   []*Partition
 	workers int
-	closed  bool
 	idle    sync.Cond // on mu: no worker runs
 }
 

@@ -31,7 +31,6 @@ type Partition struct {
 	leading     bool
 	deleted     bool
 	leaderEpoch int32
-	epochStart  int64 // end offset when this epoch began
 
 	highWatermark  int64 // exclusive: everything below is committed
 	appendedBytes  int64 // size of all batches appended by this process
@@ -106,8 +105,7 @@ func (p *Partition) lead(state *metadata.Partition) (led bool) {
 	if p.failed != nil || p.deleted || state.LeaderEpoch < p.leaderEpoch || (p.leading && state.LeaderEpoch == p.leaderEpoch) {
 		return false
 	}
-	p.epochStart = p.log.EndOffset()
-	p.log.LeaderEpochs().Assign(state.LeaderEpoch, p.epochStart)
+	p.log.LeaderEpochs().Assign(state.LeaderEpoch, p.log.EndOffset())
 	p.leading, p.leaderEpoch = true, state.LeaderEpoch
 	p.becomeReadable()
 	p.wakeFetches()
