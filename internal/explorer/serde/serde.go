@@ -72,6 +72,9 @@ func detect(data []byte, n int) Guess {
 	if data[0] == 0 && len(data) > 5 {
 		g.Reason = fmt.Sprintf("starts like a record of a schema registry (schema id %d); no registry is set", binary.BigEndian.Uint32(data[1:5]))
 	}
+	if isDouble(data) {
+		g.Reason = fmt.Sprintf("8 bytes that are the number %s, if Kafka's DoubleSerializer wrote them, or the integer %s, if LongSerializer did", doubleText(data), integerText(data))
+	}
 	g.Tried = append(g.Tried, Tried{Format: "hex", OK: true, Reason: g.Reason})
 	return g
 }
@@ -149,6 +152,12 @@ func isControl(c byte) bool {
 func tryInteger(data, _ []byte, _ bool) (Guess, error) {
 	switch len(data) {
 	case 8:
+		if isLatin1Word(data) {
+			return Guess{Kind: Integer, Format: "int64"}, errors.New("its bytes are letters, which an integer has by chance once in a thousand")
+		}
+		if isDouble(data) {
+			return Guess{Kind: Integer, Format: "int64"}, fmt.Errorf("it may as well be the floating-point number %s", doubleText(data))
+		}
 		return Guess{Kind: Integer, Format: "int64", Reason: "8 bytes that are no text, as Kafka's LongSerializer writes"}, nil
 	case 4:
 		return Guess{Kind: Integer, Format: "int32", Reason: "4 bytes that are no text, as Kafka's IntegerSerializer writes"}, nil
@@ -157,7 +166,7 @@ func tryInteger(data, _ []byte, _ bool) (Guess, error) {
 }
 
 // tryLatin1 takes text with stray bytes of a one-byte character set, mostly ASCII.
-func tryLatin1(_, head []byte, _ bool) (Guess, error) {
+func tryLatin1(data, head []byte, _ bool) (Guess, error) {
 	g := Guess{Kind: Text, Format: "text (Latin-1)", latin1: true}
 	high := 0
 	for i, c := range head {
@@ -172,6 +181,9 @@ func tryLatin1(_, head []byte, _ bool) (Guess, error) {
 		return g, errors.New("more than a third of its bytes are not ASCII")
 	}
 	g.Reason = "not UTF-8 (" + checkUTF8(head).Error() + "), but readable as Latin-1"
+	if len(data) == 8 {
+		g.Reason = "probably text: " + g.Reason + "; as int64 it would be " + integerText(data)
+	}
 	return g, nil
 }
 

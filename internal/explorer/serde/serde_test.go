@@ -2,8 +2,10 @@ package serde
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -67,6 +69,60 @@ func TestKinds(t *testing.T) {
 				t.Error("there is no reason")
 			}
 		})
+	}
+}
+
+// TestEightBytes: an int64, a double or a short text; what is not clear stays bytes, and says why.
+func TestEightBytes(t *testing.T) {
+	long := func(n int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(n)) }
+	double := func(f float64) []byte { return binary.BigEndian.AppendUint64(nil, math.Float64bits(f)) }
+	for _, c := range []struct {
+		name   string
+		in     []byte
+		format string
+		text   string
+		reason string
+	}{
+		{"accented word", []byte("cao\xe9 bla"), "text (Latin-1)", "caoé bla", "as int64 it would be 7161127929557183585"},
+		{"two accents", []byte("\xc9l\xe8ve 12"), "text (Latin-1)", "Élève 12", "as int64 it would be -"},
+		{"umlaut", []byte("M\xfcller-1"), "text (Latin-1)", "Müller-1", "byte 1 (0xfc) is not UTF-8"},
+		{"UTF-8", []byte("caf\u00e9 ab"), "text (UTF-8)", "café ab", "valid UTF-8"},
+		{"small", long(300), "int64", "300", "LongSerializer"},
+		{"zero", long(0), "int64", "0", "LongSerializer"},
+		{"negative", long(-2), "int64", "-2", "LongSerializer"},
+		{"seconds", long(1_790_000_000), "int64", "1790000000", "LongSerializer"},
+		{"milliseconds", long(1_790_000_000_123), "int64", "1790000000123", "LongSerializer"},
+		{"microseconds", long(1_790_000_000_123_456), "int64", "1790000000123456", "LongSerializer"},
+		{"nanoseconds", long(1_790_000_000_123_456_789), "int64", "1790000000123456789", "LongSerializer"},
+		{"snowflake id", long(1_541_815_603_606_036_480), "int64", "1541815603606036480", "LongSerializer"},
+		{"largest", long(math.MaxInt64), "int64", "9223372036854775807", "LongSerializer"},
+		{"hash", long(-8_446_744_073_709_551_557), "int64", "-8446744073709551557", "LongSerializer"},
+		{"hash of letters and signs", []byte("c}f\xe9\xd7abc"), "int64", "7168999336370594403", "LongSerializer"},
+		{"round double", double(1.5), "hex", "3f f8 00 00 00 00 00 00", "the number 1.5,"},
+		{"price", double(-41.99), "hex", "c0 44 fe b8 51 eb 85 1f", "the number -41.99,"},
+		{"double of many digits", double(math.Pi), "hex", "40 09 21 fb 54 44 2d 18", "or the integer 4614256656552045848"},
+		{"no everyday double", double(1e300), "int64", "9094988921128908188", "LongSerializer"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := Look(c.in, 200)
+			if p.Format != c.format || p.Text != c.text || !strings.Contains(p.Reason, c.reason) {
+				t.Errorf("got %s, %q, %q", p.Format, p.Text, p.Reason)
+			}
+		})
+	}
+}
+
+func TestUUIDs(t *testing.T) {
+	const written = "6ba7b810-9dad-11d1-80b4-00c04fd430c8" // as Kafka's UUIDSerializer writes it
+	if p := Look([]byte(written), 200); p.Format != "text (UTF-8)" || p.Text != written {
+		t.Errorf("text: %s, %q", p.Format, p.Text)
+	}
+	raw, err := hex.DecodeString(strings.ReplaceAll(written, "-", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := Look(raw, 200); p.Format != "hex" || p.Text != "6b a7 b8 10 9d ad 11 d1 80 b4 00 c0 4f d4 30 c8" {
+		t.Errorf("bytes: %s, %q", p.Format, p.Text)
 	}
 }
 
