@@ -22,6 +22,7 @@ var accepted = []struct{ step, path, reason string }{
 	{`DescribeConfigs v\d+: client metrics`, ``, "this broker takes no client metrics, so there are no subscriptions with defaults"},
 	{`IncrementalAlterConfigs v\d+: operation 9`, ``, "Kafka fails with UNKNOWN_SERVER_ERROR; we say INVALID_REQUEST"},
 	{`IncrementalAlterConfigs v\d+: broker, unknown property`, ``, "Kafka stores what no part of it reads; we refuse it by name"},
+	{`OffsetDelete v0: no partitions`, `^\.Topics$`, "a topic without partitions is answered without partitions, not left out"},
 	{`ListGroups v\d+: `, `^\.Groups$`, "a refused JoinGroup leaves an empty group behind in Kafka, not here"},
 }
 

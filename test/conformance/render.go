@@ -181,7 +181,7 @@ func unordered(owner, element string) bool {
 		"OffsetFetchResponseTopic", "OffsetFetchResponseGroupTopic", "CreatePartitionsResponseTopic",
 		"IncrementalAlterConfigsResponseResource", "DescribeConfigsResponseResource",
 		"CreateTopicsResponseTopic", "DeleteTopicsResponseTopic", "ProduceResponseTopic",
-		"DescribeGroupsResponseGroup", "ListOffsetsResponseTopic", "ListOffsetsResponseTopicPartition", "MetadataResponseTopicPartition":
+		"DescribeGroupsResponseGroup", "OffsetDeleteResponseTopic", "OffsetDeleteResponseTopicPartition", "ListOffsetsResponseTopic", "ListOffsetsResponseTopicPartition", "MetadataResponseTopicPartition":
 		return true
 	}
 	return false

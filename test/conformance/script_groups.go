@@ -352,3 +352,47 @@ func deleteGroups(r *Run) error {
 		))
 	})
 }
+
+// scriptOffsetDelete deletes committed offsets of groups with and without members.
+func scriptOffsetDelete(r *Run) error {
+	if err := r.offsetsTopic(); err != nil {
+		return err
+	}
+	if err := r.createTopic("dropped", 2); err != nil {
+		return err
+	}
+	for _, partition := range []int32{0, 1} {
+		if _, err := r.quiet(commit(9, "dropping", "", -1, "dropped", [16]byte{}, partition, 42)); err != nil {
+			return err
+		}
+	}
+	if _, _, err := r.joined("dropping-members"); err != nil {
+		return err
+	}
+	ask := func(group, topic string, partitions ...int32) *kmsg.OffsetDeleteRequest {
+		req := kmsg.NewPtrOffsetDeleteRequest()
+		req.Group = group
+		t := kmsg.NewOffsetDeleteRequestTopic()
+		t.Topic = topic
+		for _, id := range partitions {
+			p := kmsg.NewOffsetDeleteRequestTopicPartition()
+			p.Partition = id
+			t.Partitions = append(t.Partitions, p)
+		}
+		req.Topics = append(req.Topics, t)
+		return req
+	}
+	left := kmsg.NewPtrOffsetFetchRequest()
+	left.Version, left.Group = 7, "dropping"
+	return r.all(orderedRequests(
+		"one partition", ask("dropping", "dropped", 0),
+		"again", ask("dropping", "dropped", 0),
+		"what is left", left,
+		"unknown partition", ask("dropping", "dropped", 9),
+		"unknown topic", ask("dropping", "dropped-unknown", 0),
+		"no partitions", ask("dropping", "dropped"),
+		"unknown group", ask("dropping-unknown", "dropped", 0),
+		"empty group", ask("", "dropped", 0),
+		"group with members", ask("dropping-members", "dropped", 0),
+	))
+}

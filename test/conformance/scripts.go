@@ -10,7 +10,7 @@ var servedKeys = map[kmsg.Key]bool{
 	kmsg.ListGroups: true, kmsg.ApiVersions: true, kmsg.CreateTopics: true, kmsg.DeleteTopics: true,
 	kmsg.InitProducerID: true, kmsg.OffsetForLeaderEpoch: true, kmsg.DescribeConfigs: true,
 	kmsg.DescribeLogDirs: true, kmsg.CreatePartitions: true, kmsg.DeleteGroups: true,
-	kmsg.IncrementalAlterConfigs: true, kmsg.DescribeCluster: true, kmsg.DescribeTopicPartitions: true,
+	kmsg.IncrementalAlterConfigs: true, kmsg.OffsetDelete: true, kmsg.DescribeCluster: true, kmsg.DescribeTopicPartitions: true,
 }
 
 // Scripts lists all scripts in the order in which they must run.
@@ -25,5 +25,6 @@ func Scripts() []Script {
 		{"leader_epochs", scriptLeaderEpochs},
 		{"producer_ids", scriptProducerIDs},
 		{"groups", scriptGroups},
+		{"offset_delete", scriptOffsetDelete},
 	}
 }
