@@ -133,14 +133,6 @@ func (d *decoder) bytes() []byte {
 	return append([]byte(nil), b...)
 }
 
-func (d *decoder) nullableBytes() []byte {
-	b, ok := d.blob(false, true)
-	if !ok || d.err != nil {
-		return nil
-	}
-	return append([]byte{}, b...)
-}
-
 // present reads the marker in front of a nullable structure: a byte, or a varint inside a tagged
 // field. The difference is Kafka's.
 func (d *decoder) present(tagged bool) bool {

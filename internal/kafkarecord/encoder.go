@@ -70,14 +70,6 @@ func (e *encoder) bytes(b []byte) {
 	e.dst = append(e.dst, b...)
 }
 
-func (e *encoder) nullableBytes(b []byte) {
-	if b == nil {
-		e.length(-1, false)
-		return
-	}
-	e.bytes(b)
-}
-
 // present writes the marker in front of a nullable structure and returns ok.
 func (e *encoder) present(ok, tagged bool) bool {
 	switch {
