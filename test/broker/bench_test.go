@@ -3,6 +3,7 @@ package broker_test
 import (
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -85,4 +86,44 @@ func BenchmarkFetch(b *testing.B) {
 		total = length
 	}
 	b.SetBytes(total)
+}
+
+// BenchmarkProduceTogether measures small requests of many connections to one partition.
+func BenchmarkProduceTogether(b *testing.B) {
+	const connections, inFlight = 16, 5
+	n := startIn(b, vfs.OS(), b.TempDir(), "localhost:0")
+	n.create(b, "bench", 1)
+	frame := kmsg.NewRequestFormatter().AppendRequest(nil, produce("bench", 1, batchOf(b, 1, 100, -1, 0)), 1)
+	var conns []*raw
+	for range connections {
+		conns = append(conns, dial(b, n.Addr()))
+	}
+	b.ReportAllocs()
+	var all sync.WaitGroup
+	for i, r := range conns {
+		requests := b.N / connections
+		if i < b.N%connections {
+			requests++
+		}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			var buf []byte
+			for sent, answered := 0, 0; answered < requests; answered++ {
+				for sent < min(requests, answered+inFlight) {
+					if _, err := r.Write(frame); err != nil {
+						b.Error(err)
+						return
+					}
+					sent++
+				}
+				var err error
+				if buf, err = protocol.ReadFrame(r, 1<<20, buf); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	all.Wait()
 }
