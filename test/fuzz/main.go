@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -26,7 +27,7 @@ type target struct {
 func main() {
 	duration := flag.Duration("time", 30*time.Second, "how long to run each target")
 	only := flag.String("only", "", "run targets whose name matches this pattern")
-	atOnce := flag.Int("at-once", 2*runtime.NumCPU(), "how many to run at the same time, one worker each")
+	atOnce := flag.Int("at-once", 3*runtime.NumCPU(), "how many to run at the same time, one worker each")
 	flag.Parse()
 	ok, err := run(*duration, *only, *atOnce)
 	if err != nil {
@@ -39,44 +40,65 @@ func main() {
 }
 
 func run(duration time.Duration, only string, atOnce int) (bool, error) {
-	targets, err := find(only)
+	packages, err := find(only)
 	if err != nil {
 		return false, err
 	}
-	if len(targets) == 0 {
+	if len(packages) == 0 {
 		return false, fmt.Errorf("no fuzz target matches %q", only)
 	}
+	report := report{ok: true}
 	queue := make(chan target)
-	var mu sync.Mutex // the output and ok
-	ok := true
 	var workers sync.WaitGroup
-	for range min(atOnce, len(targets)) {
+	for range atOnce {
 		workers.Go(func() {
 			for t := range queue {
-				trouble := t.fuzz(duration)
-				mu.Lock()
-				if trouble == "" {
-					fmt.Printf("ok %s %s\n", t.dir, t.name)
-				} else {
-					ok = false
-					fmt.Printf("%s\nnot ok %s %s: %s\n", trouble, t.dir, t.name, strings.ReplaceAll(last(trouble, 20), "\n", "|"))
-				}
-				mu.Unlock()
+				report.add(t.dir+" "+t.name, t.fuzz(duration))
 			}
 		})
 	}
-	for _, t := range targets {
-		queue <- t
+	for _, p := range packages { // the next package is built while the last one's targets run
+		binary, err := build(p.dir)
+		if err != nil {
+			report.add(p.dir+" builds", err.Error())
+			continue
+		}
+		for _, name := range p.names {
+			queue <- target{p.dir, name, binary}
+		}
 	}
 	close(queue)
 	workers.Wait()
-	return ok, nil
+	return report.ok, nil
+}
+
+// report prints a case per target.
+type report struct {
+	mu sync.Mutex
+	ok bool
+}
+
+func (r *report) add(name, trouble string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if trouble == "" {
+		fmt.Printf("ok %s\n", name)
+		return
+	}
+	r.ok = false
+	fmt.Printf("%s\nnot ok %s: %s\n", trouble, name, strings.ReplaceAll(last(trouble, 20), "\n", "|"))
+}
+
+// fuzzed is a package and its targets.
+type fuzzed struct {
+	dir   string
+	names []string
 }
 
 var declaration = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
-// find lists the targets of all packages and builds their instrumented test binaries.
-func find(only string) ([]target, error) {
+// find lists the targets of all packages, those with most targets first.
+func find(only string) ([]fuzzed, error) {
 	wanted, err := regexp.Compile(only)
 	if err != nil {
 		return nil, err
@@ -100,26 +122,26 @@ func find(only string) ([]target, error) {
 			}
 		}
 	}
-	return build(perDir)
+	var packages []fuzzed
+	for dir, names := range perDir {
+		packages = append(packages, fuzzed{dir, names})
+	}
+	slices.SortFunc(packages, func(a, b fuzzed) int {
+		return cmp.Or(len(b.names)-len(a.names), strings.Compare(a.dir, b.dir))
+	})
+	return packages, nil
 }
 
-func build(perDir map[string][]string) ([]target, error) {
-	var targets []target
-	for dir, names := range perDir {
-		binary, err := filepath.Abs(filepath.Join("build", "fuzz", strings.ReplaceAll(dir, string(filepath.Separator), "-")+".test"))
-		if err != nil {
-			return nil, err
-		}
-		// -fuzz makes the compiler add the coverage counters that guide the search.
-		if out, err := exec.Command("go", "test", "-c", "-fuzz=.", "-o", binary, "./"+dir).CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", dir, err, out)
-		}
-		for _, name := range names {
-			targets = append(targets, target{dir, name, binary})
-		}
+// build returns the package's test binary, with the coverage counters that guide the search.
+func build(dir string) (string, error) {
+	binary, err := filepath.Abs(filepath.Join("build", "fuzz", strings.ReplaceAll(dir, string(filepath.Separator), "-")+".test"))
+	if err != nil {
+		return "", err
 	}
-	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.dir+a.name, b.dir+b.name) })
-	return targets, nil
+	if out, err := exec.Command("go", "test", "-c", "-fuzz=.", "-o", binary, "./"+dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w\n%s", dir, err, out)
+	}
+	return binary, nil
 }
 
 // fuzz returns what went wrong, or nothing. The corpus that guides the next run is kept in build.

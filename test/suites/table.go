@@ -50,6 +50,9 @@ func table() []suite {
 		goTest("crash", 2, "-v", "-run", "TestKill", "./test/crash").behind("build"),
 		goTest("powercut", 2, "-v", "-run", "TestPowerCut", "./test/crash"),
 		goTest("mutants", 2, "-v", "./test/crash/mutants"),
+		// The fuzzer takes the same time however busy the machine is, so compilers run beside it.
+		{name: "fuzz", command: []string{"go", "run", "./test/fuzz", "-time", "30s"}, cores: 1, cases: countLines},
+		{name: "cross", command: []string{"test/cross"}, cores: 1, cases: countLines},
 		goTest("history", 1, "./test/history", "./test/suites"),
 		{name: "lint", command: []string{"test/lint"}, cores: 1, cases: countLines},
 		goTest("kcat", 1, "./test/clients/kcat").behind("build"),
@@ -64,8 +67,6 @@ func table() []suite {
 		goTest("browser", 1, "-run", "TestOnKlamm|TestScreenshots", "./test/page").behind("build"),
 		goTest("browser-kafka", 1, "-run", "TestOnKafka", "./test/page").behind("build"),
 		goTest("commands", 1, "./test/commands").behind("build"),
-		{name: "cross", command: []string{"test/cross"}, cores: 1, cases: countLines},
-		{name: "fuzz", command: []string{"go", "run", "./test/fuzz", "-time", "30s"}, cores: 2, cases: countLines},
 	}
 }
 
