@@ -82,7 +82,7 @@ func TestKill(t *testing.T) {
 	if err := readBack(harness.Context(t), v.addr, 1<<20, record); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d acknowledged, %d consumed, %d commits", record.AckedCount(), record.PolledCount(), record.CommittedCount())
+	t.Logf("measured: TestKill %d kills, %d records acknowledged, %d consumed, %d commits", kills, record.AckedCount(), record.PolledCount(), record.CommittedCount())
 	judge(t, record, l)
 	v.Stop(t)
 }

@@ -114,7 +114,7 @@ func (s suite) performance(t *testing.T) {
 	if !strings.HasPrefix(last, strconv.Itoa(count)+" records sent, ") || strings.Contains(out, "Exception") {
 		t.Fatalf("producer-perf ended with:\n%s", out)
 	}
-	t.Log("producer-perf: " + last)
+	t.Log("measured: perf producer-perf " + last)
 	expect(t, s.tool(t, "get-offsets", "--topic", topic, "--time", "latest"), fmt.Sprintf(`^%s:0:%d$`, topic, count))
 	out = s.tool(t, "consumer-perf", "--topic", topic, "--num-records", strconv.Itoa(count))
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -125,7 +125,7 @@ func (s suite) performance(t *testing.T) {
 	if i := slices.Index(names, "data.consumed.in.MB"); i < 0 || !regexp.MustCompile(`^95\.36`).MatchString(values[i]) {
 		t.Errorf("consumer-perf did not consume 95.37 MB:\n%s", out)
 	}
-	t.Log("consumer-perf: " + lines[len(lines)-1])
+	t.Log("measured: perf consumer-perf " + lines[len(lines)-1])
 }
 
 func fields(line string) []string {
