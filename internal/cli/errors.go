@@ -67,7 +67,7 @@ func (cl *client) cause(err error) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "there is no route to it; check network, VPN or firewall"
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("no answer within %v; a firewall may drop the packets, or the broker is overloaded", cl.timeout)
+		return fmt.Sprintf("no answer within %v; a firewall may drop the packets, the broker is overloaded, or this is a port of something else than Kafka", cl.timeout)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the other side closed the connection; is it a Kafka listener without encryption?"
 	}

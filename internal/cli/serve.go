@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -78,6 +79,11 @@ func serve(c *cobra.Command, s Streams, f serveFlags) error {
 	if !c.Flags().Changed("listen") && conf.IsSet("listeners") {
 		listen = ""
 	}
+	if listen != "" {
+		if err := checkAddress("--listen", listen); err != nil {
+			return err
+		}
+	}
 	if dir, err = filepath.Abs(dir); err != nil {
 		return err
 	}
@@ -118,6 +124,18 @@ func (f serveFlags) run(ctx context.Context, s Streams, dir string, o NodeOption
 	<-ctx.Done()
 	o.Logger.Info("stopping")
 	return errors.Join(page.close(), node.Stop(true))
+}
+
+// checkAddress refuses what is not HOST:PORT with the name of the flag, before anything is opened.
+func checkAddress(flag, address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return usagef("%s %q is not HOST:PORT", flag, address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("%s %q: the port is not a number from 0 to 65535", flag, address)
+	}
+	return nil
 }
 
 // broker reads the configuration file and the properties of the command line.
@@ -194,6 +212,9 @@ type page struct {
 func newPage(address string) (*page, error) {
 	if address == "off" {
 		return nil, nil
+	}
+	if err := checkAddress("--http", address); err != nil {
+		return nil, err
 	}
 	if err := httpapi.CheckBind(address); err != nil {
 		return nil, err

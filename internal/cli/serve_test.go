@@ -149,8 +149,9 @@ func TestServeRefuses(t *testing.T) {
 	}
 	refused(t, exitFailed, "a newer version wrote it", "", append([]string{"serve", "--data-dir", newer}, free...)...)
 	refused(t, exitFailed, "it has no login", "", "serve", "--data-dir", newer, "--listen", "localhost:0", "--http", "0.0.0.0:0")
-	refused(t, exitFailed, "HOST:PORT", "", "serve", "--data-dir", newer, "--listen", "localhost:0", "--http", "8080")
-	refused(t, exitFailed, "host:port", "", "serve", "--data-dir", newer, "--listen", "9092", "--http", "off")
+	refused(t, exitUsage, `--http "8080" is not HOST:PORT`, "", "serve", "--data-dir", newer, "--listen", "localhost:0", "--http", "8080")
+	refused(t, exitUsage, `--listen "9092" is not HOST:PORT`, "", "serve", "--data-dir", newer, "--listen", "9092", "--http", "off")
+	refused(t, exitUsage, "not a number from 0 to 65535", "", "serve", "--data-dir", newer, "--listen", "localhost:99999", "--http", "off")
 }
 
 func TestExplore(t *testing.T) {

@@ -175,7 +175,7 @@ func (f alterFlags) run(c *cobra.Command, s Streams, topic string) error {
 		return err
 	}
 	if len(changes) == 0 && f.partitions == 0 {
-		return usagef("nothing to alter: give --partitions, --topic-config or --delete-config")
+		return usagef("nothing to alter: give --partitions, --topic-config, --delete-config, --append-config or --subtract-config")
 	}
 	cl, err := f.connect(c, s)
 	if err != nil {
