@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -95,15 +96,34 @@ func newRoot(s Streams) *cobra.Command {
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
 	root.AddCommand(newServe(s), newExplore(s), newTopic(s), newProduce(s), newConsume(s), newGroup(s), newCluster(s), newLog(s))
-	root.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true})
+	root.SetHelpCommand(newHelp(root))
 	finish(root, s)
 	return root
 }
 
+// newHelp answers "klamm help topic list" as "klamm topic list --help" does.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Print the help of a command", Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("there is no command %q; see klamm --help", strings.Join(args, " "))
+			}
+			c.InitDefaultHelpFlag()
+			c.InitDefaultVersionFlag()
+			return c.Help()
+		},
+	}
+}
+
+// parser is what the standard library says of itself in front of what is wrong with a number.
+var parser = regexp.MustCompile(`strconv\.\w+: parsing "[^"]*": `)
+
 // finish gives every command environment variables for its flags and usage errors of one kind.
 func finish(c *cobra.Command, s Streams) {
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usagef("%v; see %s --help", err, c.CommandPath())
+		return usagef("%s; see %s --help", parser.ReplaceAllString(err.Error(), ""), c.CommandPath())
 	})
 	args := c.Args
 	c.Args = func(c *cobra.Command, given []string) error {

@@ -155,6 +155,9 @@ func TestUsageErrors(t *testing.T) {
 		{"topic create t --topic-config x", "--topic-config takes key=value"},
 		{"topic alter t", "nothing to alter"},
 		{"consume", "it takes one topic, got 0 arguments"},
+		{"consume t -p abc", `"abc" for "-p, --partition" flag: invalid syntax; see`},
+		{"help topic lst", `there is no command "topic lst"`},
+		{"help lst", `there is no command "lst"`},
 		{"consume t --from yesterday", "is not beginning, end, an offset"},
 		{"consume t -n -1", "--count must not be negative"},
 		{"produce t -f xml", "-f xml is not known"},
@@ -200,6 +203,11 @@ func TestHelp(t *testing.T) {
 	for _, args := range []string{"--help", "serve --help", "topic --help", "consume --help", "--version"} {
 		if out := klamm(t, "", strings.Fields(args)...); !strings.Contains(out, "klamm") {
 			t.Errorf("%s printed %q", args, out)
+		}
+	}
+	for asked, flag := range map[string]string{"help": "--help", "help serve": "serve --help", "help topic list": "topic list --help"} {
+		if want, got := klamm(t, "", strings.Fields(flag)...), klamm(t, "", strings.Fields(asked)...); got != want {
+			t.Errorf("klamm %s printed %q, klamm %s %q", asked, got, flag, want)
 		}
 	}
 }

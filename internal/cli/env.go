@@ -48,7 +48,7 @@ func takeEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 		}
 		for _, v := range values {
 			if err := flags.Set(f.Name, v); err != nil {
-				failed = usagef("the environment variable %s is wrong: %v", variable(f.Name), err)
+				failed = usagef("the environment variable %s is wrong: %s", variable(f.Name), parser.ReplaceAllString(err.Error(), ""))
 				return
 			}
 		}
