@@ -3,10 +3,13 @@
 SHELL := bash
 RUN_FLAGS ?=
 
+# One static binary without paths of the machine; the suites build it the same way.
+GO_BUILD = CGO_ENABLED=0 go build -trimpath
+
 ## build: build ./klamm
 .PHONY: build
 build:
-	go build -o klamm .
+	$(GO_BUILD) -o klamm .
 
 ## run: build and start the broker and the explorer (RUN_FLAGS='--open')
 .PHONY: run

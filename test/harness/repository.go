@@ -39,7 +39,8 @@ func Binary(t testing.TB, tags ...string) string {
 	}
 	name := strings.Join(append([]string{"klamm"}, tags...), "-")
 	out := filepath.Join(Root(t), "build", "bin", name)
-	cmd := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", out, ".")
+	cmd := exec.Command("go", "build", "-trimpath", "-tags", strings.Join(tags, ","), "-o", out, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Dir = Root(t)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)

@@ -45,7 +45,7 @@ var leaving = []string{"kcat", "javatools", "franz", "kafkajs", "python", "crash
 // first, then what takes long, with short ones to fill the gaps.
 func table() []suite {
 	return []suite{
-		{name: "build", command: []string{"go", "build", "-o", "build/bin/klamm", "."}, cores: 2, cases: countOne},
+		{name: "build", command: []string{"go", "build", "-trimpath", "-o", "build/bin/klamm", "."}, env: []string{"CGO_ENABLED=0"}, cores: 2, cases: countOne},
 		goTest("start", 2, "-v", "./test/start").behind("build"),
 		goTest("crash", 2, "-v", "-run", "TestKill", "./test/crash").behind("build"),
 		goTest("powercut", 2, "-v", "-run", "TestPowerCut", "./test/crash"),
