@@ -50,18 +50,49 @@ func (s *LogSegment) largestTimestamp() (TimestampOffset, error) {
 // OffsetForTimestamp finds the first record whose time is at or after ts (ms). found is false when
 // all records are older.
 func (l *Log) OffsetForTimestamp(ts int64) (result TimestampOffset, found bool, err error) {
-	return l.searchTime(func(s *LogSegment) (TimestampOffset, bool, error) {
-		largest, err := s.largestTimestamp()
-		if err != nil || largest.Timestamp < ts {
-			return TimestampOffset{}, false, err
-		}
-		return l.searchSegment(s, ts, l.start.Load())
+	return l.unlessTaken(func() (TimestampOffset, bool, error) {
+		return l.searchTime(func(s *LogSegment) (TimestampOffset, bool, error) {
+			largest, err := s.largestTimestamp()
+			if err != nil || largest.Timestamp < ts {
+				return TimestampOffset{}, false, err
+			}
+			return l.searchSegment(s, ts, l.start.Load())
+		})
 	})
+}
+
+// unlessTaken repeats a search that found nothing while retention took segments from under it: what
+// has been appended since was not asked.
+func (l *Log) unlessTaken(search func() (TimestampOffset, bool, error)) (TimestampOffset, bool, error) {
+	for {
+		start := l.start.Load()
+		result, found, err := search()
+		if found || err != nil || l.start.Load() == start {
+			return result, found, err
+		}
+	}
 }
 
 // MaxTimestamp finds the first record that has the largest time in the log. found is false in a log
 // without times.
 func (l *Log) MaxTimestamp() (result TimestampOffset, found bool, err error) {
+	for {
+		end := l.end.Load()
+		result, found, err = l.unlessTaken(l.searchLargest)
+		if found || err != nil {
+			return result, found, err
+		}
+		// The largest time is noted before its batch can be read: let the append that is under way end.
+		l.appendMu.Lock()
+		appended := l.end.Load() != end
+		l.appendMu.Unlock()
+		if !appended {
+			return result, false, nil
+		}
+	}
+}
+
+func (l *Log) searchLargest() (result TimestampOffset, found bool, err error) {
 	largest := int64(noTimestamp)
 	var holder int64
 	_, _, err = l.searchTime(func(s *LogSegment) (TimestampOffset, bool, error) {
